@@ -1,0 +1,1 @@
+"""Cubelane: a compiler for mixed cube and vector kernels."""

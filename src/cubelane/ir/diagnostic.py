@@ -68,8 +68,6 @@ class Diagnostic(Exception):
         }
 
 
-def refuse(
-    op: Operation, message: str, *notes: str, instead: str | None = None, code: str = "error"
-) -> Diagnostic:
+def refuse(op: Operation, message: str, *notes: str, instead: str | None = None, code: str = "error") -> Diagnostic:
     """A diagnostic at the place of `op`, ready to be raised."""
     return Diagnostic(message, Location.of(op), notes, instead, code)

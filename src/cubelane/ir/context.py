@@ -1,0 +1,21 @@
+"""The xDSL context that knows all dialects of the kernel, tensor and tile level."""
+
+from xdsl.context import Context
+from xdsl.dialects.arith import Arith
+from xdsl.dialects.builtin import Builtin
+from xdsl.dialects.func import Func
+from xdsl.dialects.scf import Scf
+
+from cubelane.ir.gm import Gm
+from cubelane.ir.kernel import Kernel
+from cubelane.ir.tile import System, Tile
+
+DIALECTS = (Builtin, Func, Scf, Arith, Kernel, Gm, Tile, System)
+
+
+def new_context() -> Context:
+    """A context with builtin, func, scf, arith, kernel, gm, tile and system."""
+    context = Context()
+    for dialect in DIALECTS:
+        context.load_dialect(dialect)
+    return context

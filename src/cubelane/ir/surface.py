@@ -1,0 +1,271 @@
+"""How an op is written in the DSL: one declaration that the parser binds calls with and the printer prints from.
+
+An op class lists its `Parameter`s in call order. Each parameter says where its value lives: an operand, a
+property of the op, or a fact of the result type (shape, dtype, memory space), which is then not stored twice.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import VerifyException
+
+from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.types import DYNAMIC, TileType
+
+
+class Kind(Enum):
+    """What a parameter takes, and where it is kept."""
+
+    VALUE = "a tile or tensor (operand)"
+    SCALAR = "a scalar; a literal adopts the element type of the first tile (operand)"
+    INDEX = "an index (operand)"
+    INDICES = "a list of index expressions (variadic operand)"
+    EXTENTS = "a list of extents; None keeps an axis whole (variadic operand, may be left out)"
+    SHAPE = "a list of constants (shape of the result)"
+    DTYPE = "an element type (of the result)"
+    SPACE = "a memory space (of the result)"
+    BLAYOUT = "a block layout (of the result)"
+    SLAYOUT = "an inner layout (of the result)"
+    PAD = "a pad value (of the result)"
+    INT = "an integer (property)"
+    INTS = "a list of constants (property)"
+    PAD_TEXT = "a pad value (property)"
+    BOOL = "a truth value (property)"
+    NUMBER = "a Python number (property, element type of the result)"
+    TEXT = "a string (property)"
+    ROUND = "a rounding mode (property)"
+    LAYOUT = "a tensor layout (of the result)"
+
+
+OPERAND_KINDS = frozenset({Kind.VALUE, Kind.SCALAR, Kind.INDEX, Kind.INDICES, Kind.EXTENTS})
+PROPERTY_KINDS = frozenset({Kind.INT, Kind.INTS, Kind.BOOL, Kind.NUMBER, Kind.TEXT, Kind.ROUND, Kind.PAD_TEXT})
+
+ROUND_MODES = ("none", "rint", "round", "floor", "ceil", "trunc", "odd")
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED: Any = _Required()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a DSL call. `keyword` ones are printed by keyword; `default` REQUIRED means mandatory."""
+
+    name: str
+    kind: Kind
+    default: Any = REQUIRED
+    keyword: bool = False
+    spelled: str | None = None
+    """The keyword in the DSL where it cannot be the Python name of the field."""
+
+    @property
+    def label(self) -> str:
+        """The keyword in the DSL."""
+        return self.spelled or self.name
+
+
+class Bound:
+    """The arguments of one call by parameter name, as the type rules read them.
+
+    Operands are SSA values (or lists of them), properties and result facts plain Python values.
+    """
+
+    def __init__(self, values: dict[str, Any]):
+        self.values = values
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The argument, or `default` where it was left out."""
+        value = self.values.get(name)
+        return default if value is None else value
+
+    def tile(self, name: str) -> TileType:
+        """The type of a tile operand; a Diagnostic if it is no tile."""
+        value: SSAValue = self.values[name]
+        if not isinstance(value.type, TileType):
+            raise Diagnostic(f"`{name}` must be a tile", code="wrong-type")
+        return value.type
+
+    def type(self, name: str) -> Attribute:
+        """The type of an operand."""
+        value: SSAValue = self.values[name]
+        return value.type
+
+
+def constant_of(value: SSAValue) -> int | None:
+    """The integer a value is known to hold, else None."""
+    owner = value.owner
+    if isinstance(owner, ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def extents_of(values: Sequence[SSAValue]) -> tuple[int, ...]:
+    """Extents as a type holds them: numbers where constant, DYNAMIC otherwise."""
+    known = [constant_of(v) for v in values]
+    return tuple(DYNAMIC if k is None else k for k in known)
+
+
+class SurfaceOp(IRDLOperation):
+    """Base of all ops that can be written in the DSL.
+
+    `NAMESPACE` is the DSL namespace (`tile`, `tensor`, `system`), `SPELLING` the name in it. A subclass
+    declares operands, properties, traits, `PARAMETERS` and, if it has a result, `result_type`.
+    """
+
+    NAMESPACE: ClassVar[str]
+    SPELLING: ClassVar[str]
+    PARAMETERS: ClassVar[tuple[Parameter, ...]]
+
+    @classmethod
+    def result_type(cls, call: Bound) -> Attribute | None:
+        """The type of the result of a call, None for an op without one.
+
+        Raises a Diagnostic (without place) when the arguments do not fit.
+        """
+        raise NotImplementedError(cls.name)
+
+    @classmethod
+    def from_call(cls, call: Bound, result_type: Attribute | None = None) -> "SurfaceOp":
+        """The op for bound arguments; the result type is inferred unless given."""
+        operands: list[SSAValue | Sequence[SSAValue]] = []
+        properties: dict[str, Attribute] = {}
+        for parameter in cls.PARAMETERS:
+            value = call.get(parameter.name)
+            if parameter.kind in OPERAND_KINDS:
+                variadic = parameter.kind in (Kind.INDICES, Kind.EXTENTS)
+                optional = parameter.default is not REQUIRED and not variadic
+                if optional:
+                    operands.append([] if value is None else [value])
+                else:
+                    operands.append([] if value is None else value)
+            elif parameter.kind in PROPERTY_KINDS and value is not None:
+                properties[parameter.name] = as_property(value)
+        inferred = result_type if result_type is not None else cls.result_type(call)
+        return cls(
+            operands=operands,
+            properties=properties,
+            result_types=[] if inferred is None else [inferred],
+        )
+
+    def bound(self) -> Bound:
+        """The arguments this op was made of, read back from operands, properties and result type."""
+        values: dict[str, Any] = {}
+        for parameter in self.PARAMETERS:
+            if parameter.kind in OPERAND_KINDS:
+                values[parameter.name] = getattr(self, parameter.name)
+            elif parameter.kind in PROPERTY_KINDS:
+                values[parameter.name] = python_value(self.properties.get(parameter.name))
+            else:
+                values[parameter.name] = RESULT_FACTS[parameter.kind](self.results[0].type)
+        return Bound(values)
+
+    def verify_(self) -> None:
+        """The result must have the shape, element type and space that the type rule gives."""
+        if not self.results:
+            return
+        try:
+            expected = self.result_type(self.bound())
+        except Diagnostic as problem:
+            raise VerifyException(problem.message) from problem
+        actual = self.results[0].type
+        if expected is not None and not agrees(actual, expected):
+            raise VerifyException(f"{self.name}: result is {actual}, the operands give {expected}")
+
+
+def agrees(actual: Attribute, expected: Attribute) -> bool:
+    """Whether a declared type is what the rule gives, leaving layout and run-time extents aside."""
+    if not isinstance(actual, TileType) or not isinstance(expected, TileType):
+        return actual == expected
+    return (
+        actual.shape == expected.shape
+        and actual.dtype == expected.dtype
+        and (actual.memory is None or expected.memory is None or actual.memory == expected.memory)
+        and len(actual.valid) == len(expected.valid)
+        and all(a == e or DYNAMIC in (a, e) for a, e in zip(actual.valid, expected.valid, strict=True))
+    )
+
+
+def as_property(value: Any) -> Attribute:
+    """A Python number, truth value or string as an attribute."""
+    if isinstance(value, Attribute):
+        return value
+    if isinstance(value, bool):
+        return BoolAttr.from_bool(value)
+    if isinstance(value, int):
+        return IntegerAttr(value, 64)
+    if isinstance(value, float):
+        return FloatAttr(value, 64)
+    if isinstance(value, Enum):
+        return StringAttr(value.value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return DenseArrayBase.from_list(i64, list(value))
+    return StringAttr(value)
+
+
+def python_value(attribute: Attribute | None) -> Any:
+    """The Python value of a property; None where it is absent."""
+    if isinstance(attribute, IntegerAttr):
+        value = attribute.value.data
+        return bool(value) if attribute.type == BoolAttr.from_bool(True).type else value
+    if isinstance(attribute, FloatAttr):
+        return attribute.value.data
+    if isinstance(attribute, StringAttr):
+        return attribute.data
+    if isinstance(attribute, DenseArrayBase):
+        return tuple(attribute.get_values())
+    return attribute
+
+
+RESULT_FACTS: dict[Kind, Callable[[Any], Any]] = {
+    Kind.SHAPE: lambda t: t.shape,
+    Kind.DTYPE: lambda t: t.dtype,
+    Kind.SPACE: lambda t: t.memory,
+    Kind.BLAYOUT: lambda t: t.data.blayout,
+    Kind.SLAYOUT: lambda t: t.data.slayout,
+    Kind.PAD: lambda t: t.data.pad,
+    Kind.LAYOUT: lambda t: t.data.layout,
+}
+"""How a fact that lives in the result type is read back from it."""
+
+
+def a_value(name: str) -> Parameter:
+    """A tile or tensor operand."""
+    return Parameter(name, Kind.VALUE)
+
+
+def a_scalar(name: str) -> Parameter:
+    """A scalar operand that adopts the element type of the first tile when written as a literal."""
+    return Parameter(name, Kind.SCALAR)
+
+
+def indices(name: str) -> Parameter:
+    """A list of index operands."""
+    return Parameter(name, Kind.INDICES)
+
+
+def extents(name: str) -> Parameter:
+    """An optional list of extents."""
+    return Parameter(name, Kind.EXTENTS, default=None)
+
+
+def shape(name: str = "shape") -> Parameter:
+    """A list of constants that is the shape of the result."""
+    return Parameter(name, Kind.SHAPE)
+
+
+def keyword(name: str, kind: Kind, default: Any = REQUIRED) -> Parameter:
+    """A parameter printed by keyword."""
+    return Parameter(name, kind, default, keyword=True)

@@ -1,0 +1,14 @@
+"""The tile level: tiles on chip and what the cores do with them. One class an op, declared once."""
+
+from xdsl.ir import Dialect
+
+from cubelane.ir.tile.channel import CHANNEL_OPS
+from cubelane.ir.tile.elementwise import ELEMENTWISE_OPS
+from cubelane.ir.tile.matrix import MATRIX_OPS
+from cubelane.ir.tile.movement import MOVEMENT_OPS
+from cubelane.ir.types import TileType
+
+_OPS = (*MOVEMENT_OPS, *ELEMENTWISE_OPS, *MATRIX_OPS, *CHANNEL_OPS)
+
+Tile = Dialect("tile", [op for op in _OPS if op.name.startswith("tile.")], [TileType])
+System = Dialect("system", [op for op in _OPS if op.name.startswith("system.")], [])

@@ -1,0 +1,521 @@
+"""Elementwise, broadcasting and reducing ops on the vector lanes: one table each (spec/front.md 2.3, 2.4).
+
+A row is an op; `_declare` makes its class. Adding an op is adding a row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import OpTrait, Pure
+
+from cubelane.ir.surface import Bound, Kind, Parameter, a_scalar, a_value, keyword
+from cubelane.ir.tile.base import TileOp, broadcast_result, need_dtype, same_as, wrong
+from cubelane.ir.traits import (
+    Cost,
+    CostClass,
+    Meaning,
+    NeedsRowMajor,
+    OnVector,
+    PtoSpelling,
+    Spaces,
+    Split,
+    Splits,
+)
+from cubelane.ir.types import DTYPES, DYNAMIC, Layout, MemorySpace, TileType, is_float
+
+VEC = MemorySpace.VEC
+
+
+def vector_traits(
+    behaviour: Split,
+    meaning: str,
+    pto: str,
+    *,
+    tiles: Sequence[str],
+    cost: CostClass = CostClass.VECTOR,
+    row_major: bool = False,
+    axis: int | None = None,
+    scratch: tuple[str, ...] = (),
+    valid: str | None = None,
+) -> list[OpTrait]:
+    """The traits of an op that runs on the lanes, from vector buffer to vector buffer."""
+    traits: list[OpTrait] = [
+        Pure(),
+        OnVector,
+        Splits(behaviour, axis, scratch),
+        Meaning(meaning, valid),
+        PtoSpelling(pto),
+        Cost(cost),
+        Spaces(VEC, dict.fromkeys(tiles, (VEC,))),
+    ]
+    return [*traits, NeedsRowMajor()] if row_major else traits
+
+
+class TableOp(TileOp):
+    """An op made from a row of a table."""
+
+    INTEGER_ONLY: ClassVar[bool] = False
+    INDEX_RESULT: ClassVar[bool] = False
+
+
+class UnaryOp(TableOp):
+    """A function of every cell; shape, element type, valid extent and layout are those of the operand."""
+
+    tile = operand_def(TileType)
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("tile"),)
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        return same_as(call.tile("tile"))
+
+
+class BinaryOp(TableOp):
+    """A function of two cells; extent-1 axes broadcast, layout and valid extent follow the first operand."""
+
+    lhs = operand_def(TileType)
+    rhs = operand_def(TileType)
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("lhs"), a_value("rhs"))
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        if cls.INTEGER_ONLY and is_float(call.tile("lhs").dtype):
+            raise wrong(f"`{cls.SPELLING}` works on integers, `lhs` holds {call.tile('lhs').dtype}")
+        return broadcast_result(call)
+
+
+class ScalarOp(TableOp):
+    """A function of every cell and one scalar; the element type stays that of the tile."""
+
+    tile = operand_def(TileType)
+    scalar = operand_def()
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("tile"), a_scalar("scalar"))
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        return same_as(call.tile("tile"))
+
+
+class RowExpandOp(TableOp):
+    """A function of every cell and of the cell of its row in a column vector [M, 1]."""
+
+    tile = operand_def(TileType)
+    row_vector = operand_def(TileType)
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("tile"), a_value("row_vector"))
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        tile, vector = call.tile("tile"), call.tile("row_vector")
+        if vector.shape[-1] != 1 or vector.shape[:-1] != tile.shape[:-1]:
+            raise wrong(
+                f"`{cls.SPELLING}` needs one value per row: a vector of shape {[*tile.shape[:-1], 1]} for a "
+                f"tile {list(tile.shape)}, not {list(vector.shape)}",
+                code="wrong-shape",
+            )
+        return broadcast_result(call, "tile", "row_vector")
+
+
+class ColExpandOp(TableOp):
+    """A function of every cell and of the cell of its column in a row vector [1, N]."""
+
+    tile = operand_def(TileType)
+    col_vector = operand_def(TileType)
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("tile"), a_value("col_vector"))
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        tile, vector = call.tile("tile"), call.tile("col_vector")
+        if vector.shape[-1] != tile.shape[-1] or vector.shape[-2] != 1:
+            raise wrong(
+                f"`{cls.SPELLING}` needs one value per column: a vector [1, {tile.shape[-1]}] for a tile "
+                f"{list(tile.shape)}, not {list(vector.shape)}",
+                code="wrong-shape",
+            )
+        return broadcast_result(call, "tile", "col_vector")
+
+
+class ScratchReduceOp(TableOp):
+    """Folds the last axis; `tmp` is scratch memory of the same element type, at least as large."""
+
+    tile = operand_def(TileType)
+    tmp = operand_def(TileType)
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("tile"), a_value("tmp"))
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        tile, tmp = call.tile("tile"), call.tile("tmp")
+        need_dtype(tmp, tile.dtype, "tmp")
+        if len(tmp.shape) != len(tile.shape) or any(a < b for a, b in zip(tmp.shape, tile.shape, strict=True)):
+            raise wrong(
+                f"the scratch tile {list(tmp.shape)} is smaller than the tile {list(tile.shape)}",
+                code="wrong-shape",
+            )
+        dtype = DTYPES["INT32"] if cls.INDEX_RESULT else tile.dtype
+        layout = Layout.COL_MAJOR if tile.shape[-2] > 1 else None
+        return TileType.make((*tile.shape[:-1], 1), dtype, VEC, (*tile.valid[:-1], 1), blayout=layout)
+
+
+class ColumnReduceOp(TableOp):
+    """Folds axis 0; the result is one row."""
+
+    tile = operand_def(TileType)
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("tile"),)
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        tile = call.tile("tile")
+        return TileType.make((1, *tile.shape[1:]), tile.dtype, VEC, (1, *tile.valid[1:]))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One op of a table: DSL spelling, NumPy meaning, PTO spelling."""
+
+    spelling: str
+    meaning: str
+    pto: str
+    row_major: bool = True
+    cost: CostClass = CostClass.VECTOR
+    integer_only: bool = False
+    index_result: bool = False
+
+
+_SLOW = CostClass.VECTOR_SLOW
+
+UNARY = (
+    Row("neg", "-{tile}", "pto.tneg", row_major=False),
+    Row("exp", "np.exp({tile})", "pto.texp", cost=_SLOW),
+    Row("sqrt", "np.sqrt({tile})", "pto.tsqrt", cost=_SLOW),
+    Row("abs", "np.abs({tile})", "pto.tabs"),
+    Row("relu", "np.maximum({tile}, 0)", "pto.trelu"),
+    Row("not_", "np.invert({tile})", "pto.tnot", integer_only=True),
+)
+
+BINARY = (
+    Row("add", "{lhs} + {rhs}", "pto.tadd"),
+    Row("sub", "{lhs} - {rhs}", "pto.tsub"),
+    Row("mul", "{lhs} * {rhs}", "pto.tmul"),
+    Row("maximum", "np.maximum({lhs}, {rhs})", "pto.tmax"),
+    Row("minimum", "np.minimum({lhs}, {rhs})", "pto.tmin"),
+    Row("fmod", "np.fmod({lhs}, {rhs})", "pto.tfmod", cost=_SLOW),
+    Row("and_", "{lhs} & {rhs}", "pto.tand", integer_only=True),
+    Row("or_", "{lhs} | {rhs}", "pto.tor", integer_only=True),
+    Row("shl", "{lhs} << {rhs}", "pto.tshl", integer_only=True),
+    Row("shr", "{lhs} >> {rhs}", "pto.tshr", integer_only=True),
+)
+
+SCALAR = (
+    Row("adds", "{tile} + {scalar}", "pto.tadds"),
+    Row("subs", "{tile} - {scalar}", "pto.tsubs"),
+    Row("muls", "{tile} * {scalar}", "pto.tmuls"),
+    Row("divs", "divide({tile}, {scalar})", "pto.tdivs"),
+    Row("maximums", "np.maximum({tile}, {scalar})", "pto.tmaxs"),
+    Row("minimums", "np.minimum({tile}, {scalar})", "pto.tmins", row_major=False),
+    Row("fmods", "np.fmod({tile}, {scalar})", "pto.tfmods", cost=_SLOW),
+    Row("expands", "np.full_like({tile}, {scalar})", "pto.texpands", row_major=False),
+    Row("ands", "{tile} & {scalar}", "pto.tands", row_major=False),
+    Row("ors", "{tile} | {scalar}", "pto.tors", row_major=False),
+    Row("shls", "{tile} << {scalar}", "pto.tshls", row_major=False),
+    Row("shrs", "{tile} >> {scalar}", "pto.tshrs", row_major=False),
+)
+
+ROW_EXPAND = (
+    Row("row_expand", "np.broadcast_to({row_vector}, np.shape({tile})).copy()", "pto.trowexpand", False),
+    Row("row_expand_add", "{tile} + {row_vector}", "pto.trowexpandadd", False),
+    Row("row_expand_sub", "{tile} - {row_vector}", "pto.trowexpandsub", False),
+    Row("row_expand_mul", "{tile} * {row_vector}", "pto.trowexpandmul", False),
+    Row("row_expand_div", "divide({tile}, {row_vector})", "pto.trowexpanddiv", False),
+    Row("row_expand_max", "np.maximum({tile}, {row_vector})", "pto.trowexpandmax", False),
+    Row("row_expand_min", "np.minimum({tile}, {row_vector})", "pto.trowexpandmin", False),
+    Row("row_expand_expdif", "np.exp({tile} - {row_vector})", "pto.trowexpandexpdif", False, _SLOW),
+)
+
+COL_EXPAND = (
+    Row("col_expand", "np.broadcast_to({col_vector}, np.shape({tile})).copy()", "pto.tcolexpand", False),
+    Row("col_expand_add", "{tile} + {col_vector}", "pto.tcolexpandadd", False),
+    Row("col_expand_sub", "{tile} - {col_vector}", "pto.tcolexpandsub", False),
+    Row("col_expand_mul", "{tile} * {col_vector}", "pto.tcolexpandmul", False),
+    Row("col_expand_div", "divide({tile}, {col_vector})", "pto.tcolexpanddiv", False),
+    Row("col_expand_max", "np.maximum({tile}, {col_vector})", "pto.tcolexpandmax", False),
+    Row("col_expand_min", "np.minimum({tile}, {col_vector})", "pto.tcolexpandmin", False),
+    Row("col_expand_expdif", "np.exp({tile} - {col_vector})", "pto.tcolexpandexpdif", False, _SLOW),
+)
+
+_SUM, _PROD = (
+    "np.sum({tile}, axis=%d, keepdims=True, dtype={dtype})",
+    "np.prod({tile}, axis=%d, keepdims=True, dtype={dtype})",
+)
+_MAX, _MIN = "np.max({tile}, axis=%d, keepdims=True)", "np.min({tile}, axis=%d, keepdims=True)"
+_ARGMAX, _ARGMIN = (
+    "np.argmax({tile}, axis=%d, keepdims=True).astype(np.int32)",
+    "np.argmin({tile}, axis=%d, keepdims=True).astype(np.int32)",
+)
+
+ROW_REDUCE = (
+    Row("row_sum", _SUM % -1, "pto.trowsum"),
+    Row("row_max", _MAX % -1, "pto.trowmax"),
+    Row("row_min", _MIN % -1, "pto.trowmin"),
+    Row("row_prod", _PROD % -1, "pto.trowprod"),
+    Row("row_argmax", _ARGMAX % -1, "pto.trowargmax", index_result=True),
+    Row("row_argmin", _ARGMIN % -1, "pto.trowargmin", index_result=True),
+)
+
+COLUMN_REDUCE = (
+    Row("col_sum", _SUM % 0, "pto.tcolsum"),
+    Row("col_max", _MAX % 0, "pto.tcolmax"),
+    Row("col_min", _MIN % 0, "pto.tcolmin"),
+    Row("col_prod", _PROD % 0, "pto.tcolprod"),
+)
+
+
+def _declare(
+    base: type[TileOp], row: Row, behaviour: Split, tiles: Sequence[str], axis: int | None = None
+) -> type[TileOp]:
+    ir_name = row.spelling.rstrip("_")
+    reduces = behaviour is Split.REDUCES
+    traits = vector_traits(
+        behaviour,
+        row.meaning,
+        row.pto,
+        tiles=tiles,
+        cost=CostClass.REDUCTION if reduces else row.cost,
+        row_major=row.row_major and not reduces,
+        axis=axis,
+        scratch=("tmp",) if "tmp" in tiles else (),
+    )
+    body = {"__doc__": base.__doc__, "__module__": __name__, "name": f"tile.{ir_name}", "traits": traits_def(*traits)}
+    words = (word.title() for word in ir_name.split("_"))
+    op = irdl_op_definition(type("".join(words) + "Op", (base,), body))
+    op.SPELLING = row.spelling
+    op.INTEGER_ONLY = row.integer_only
+    op.INDEX_RESULT = row.index_result
+    return op
+
+
+_TABLES: tuple[tuple[type[TableOp], Sequence[Row], Split, Sequence[str], int | None], ...] = (
+    (UnaryOp, UNARY, Split.ELEMENTWISE, ("tile",), None),
+    (BinaryOp, BINARY, Split.ELEMENTWISE, ("lhs", "rhs"), None),
+    (ScalarOp, SCALAR, Split.ELEMENTWISE, ("tile",), None),
+    (RowExpandOp, ROW_EXPAND, Split.ELEMENTWISE, ("tile", "row_vector"), None),
+    (ColExpandOp, COL_EXPAND, Split.ELEMENTWISE, ("tile", "col_vector"), None),
+    (ScratchReduceOp, ROW_REDUCE, Split.REDUCES, ("tile", "tmp"), -1),
+    (ColumnReduceOp, COLUMN_REDUCE, Split.REDUCES, ("tile",), 0),
+)
+
+TABLE_OPS: dict[str, type[TileOp]] = {
+    (op := _declare(base, row, behaviour, tiles, axis)).name: op
+    for base, rows, behaviour, tiles, axis in _TABLES
+    for row in rows
+}
+"""The classes made from the tables, by IR name."""
+
+
+@irdl_op_definition
+class DivOp(TileOp):
+    """Divides two tiles of the same shape, valid extent and element type (I16, I32, FP16 or FP32)."""
+
+    name = "tile.div"
+    SPELLING: ClassVar[str] = "div"
+    lhs = operand_def(TileType)
+    rhs = operand_def(TileType)
+    high_precision = opt_prop_def()
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
+        a_value("lhs"),
+        a_value("rhs"),
+        keyword("high_precision", Kind.BOOL, None),
+    )
+    traits = traits_def(
+        *vector_traits(
+            Split.ELEMENTWISE,
+            "divide({lhs}, {rhs})",
+            "pto.tdiv",
+            tiles=("lhs", "rhs"),
+            cost=_SLOW,
+            row_major=True,
+        )
+    )
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        lhs, rhs = call.tile("lhs"), call.tile("rhs")
+        if lhs.shape != rhs.shape or lhs.dtype != rhs.dtype:
+            raise wrong(
+                f"`div` needs two tiles of one shape and element type, not {list(lhs.shape)} {lhs.dtype} and "
+                f"{list(rhs.shape)} {rhs.dtype}",
+                code="wrong-shape",
+            )
+        if lhs.dtype not in [DTYPES[n] for n in ("INT16", "INT32", "FP16", "FP32")]:
+            raise wrong(f"`div` does not divide {lhs.dtype}", instead="cast to FP32 first", code="wrong-dtype")
+        return same_as(lhs)
+
+
+def _precise(spelling: str, meaning: str, pto: str) -> type[TileOp]:
+    traits = vector_traits(Split.ELEMENTWISE, meaning, pto, tiles=("tile",), cost=_SLOW, row_major=True)
+    body = {
+        "__doc__": UnaryOp.__doc__,
+        "__module__": __name__,
+        "name": f"tile.{spelling}",
+        "high_precision": opt_prop_def(),
+        "traits": traits_def(*traits),
+    }
+    op = irdl_op_definition(type(spelling.title() + "Op", (UnaryOp,), body))
+    op.SPELLING = spelling
+    op.PARAMETERS = (a_value("tile"), keyword("high_precision", Kind.BOOL, None))
+    return op
+
+
+PRECISE_OPS: dict[str, type[TileOp]] = {
+    op.name: op
+    for op in (
+        _precise("log", "np.log({tile})", "pto.tlog"),
+        _precise("recip", "divide(1, {tile})", "pto.trecip"),
+        _precise("rsqrt", "divide(1, np.sqrt({tile}))", "pto.trsqrt"),
+    )
+}
+"""Unary ops with a high-precision variant, by IR name."""
+
+
+@irdl_op_definition
+class CastOp(TileOp):
+    """Converts every cell to another element type; `mode` says how it rounds (spec/front.md 2.3)."""
+
+    name = "tile.cast"
+    SPELLING: ClassVar[str] = "cast"
+    tile = operand_def(TileType)
+    mode = prop_def()
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
+        a_value("tile"),
+        keyword("target_type", Kind.DTYPE),
+        keyword("mode", Kind.ROUND, "round"),
+    )
+    traits = traits_def(
+        *vector_traits(Split.ELEMENTWISE, "cast({tile}, {dtype}, {mode})", "pto.tcvt", tiles=("tile",), row_major=True)
+    )
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        tile, dtype = call.tile("tile"), call["target_type"]
+        if tile.dtype == dtype:
+            raise wrong(f"the tile holds {dtype} already", instead="remove the cast", code="wrong-dtype")
+        return same_as(tile, dtype=dtype)
+
+
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+
+
+def _mask_type(tile: TileType) -> TileType:
+    def bytes_for(cells: int) -> int:
+        return DYNAMIC if cells == DYNAMIC else (cells + 7) // 8
+
+    columns = (bytes_for(tile.shape[-1]) + 31) // 32 * 32
+    valid = (*tile.valid[:-1], bytes_for(tile.valid[-1]))
+    return TileType.make((*tile.shape[:-1], columns), DTYPES["UINT8"], VEC, valid)
+
+
+@irdl_op_definition
+class CompareOp(TileOp):
+    """Compares two tiles cell by cell into a bit mask of UINT8, eight columns a byte (spec/front.md 2.3)."""
+
+    name = "tile.cmp"
+    SPELLING: ClassVar[str] = "cmp"
+    lhs = operand_def(TileType)
+    rhs = operand_def(TileType)
+    cmp_type = prop_def()
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("lhs"), a_value("rhs"), keyword("cmp_type", Kind.INT, 0))
+    traits = traits_def(
+        *vector_traits(
+            Split.ELEMENTWISE,
+            "pack_bits(compare({lhs}, {rhs}, {cmp_type}), {shape})",
+            "pto.tcmp",
+            tiles=("lhs", "rhs"),
+            row_major=True,
+            valid="({lhs_valid}[0], ({lhs_valid}[1] + 7) // 8)",
+        )
+    )
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        broadcast_result(call)
+        return _mask_type(call.tile("lhs"))
+
+
+@irdl_op_definition
+class CompareScalarOp(TileOp):
+    """Compares every cell with a scalar into a bit mask."""
+
+    name = "tile.cmps"
+    SPELLING: ClassVar[str] = "cmps"
+    tile = operand_def(TileType)
+    scalar = operand_def()
+    cmp_type = prop_def()
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
+        a_value("tile"),
+        a_scalar("scalar"),
+        keyword("cmp_type", Kind.INT, 0),
+    )
+    traits = traits_def(
+        *vector_traits(
+            Split.ELEMENTWISE,
+            "pack_bits(compare({tile}, {scalar}, {cmp_type}), {shape})",
+            "pto.tcmps",
+            tiles=("tile",),
+            row_major=True,
+            valid="({tile_valid}[0], ({tile_valid}[1] + 7) // 8)",
+        )
+    )
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        return _mask_type(call.tile("tile"))
+
+
+@irdl_op_definition
+class SelectOp(TileOp):
+    """Takes the cell of `lhs` where the mask bit is set, else that of `rhs`; `tmp` is scratch."""
+
+    name = "tile.sel"
+    SPELLING: ClassVar[str] = "sel"
+    mask = operand_def(TileType)
+    lhs = operand_def(TileType)
+    rhs = operand_def(TileType)
+    tmp = operand_def(TileType)
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("mask"), a_value("lhs"), a_value("rhs"), a_value("tmp"))
+    traits = traits_def(
+        *vector_traits(
+            Split.ELEMENTWISE,
+            "np.where(unpack_bits({mask}, {shape}), {lhs}, {rhs})",
+            "pto.tsel",
+            tiles=("mask", "lhs", "rhs", "tmp"),
+            row_major=True,
+            scratch=("tmp",),
+            valid="{lhs_valid}",
+        )
+    )
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        return broadcast_result(call)
+
+
+ELEMENTWISE_OPS: tuple[type[TileOp], ...] = (
+    *TABLE_OPS.values(),
+    DivOp,
+    *PRECISE_OPS.values(),
+    CastOp,
+    CompareOp,
+    CompareScalarOp,
+    SelectOp,
+)

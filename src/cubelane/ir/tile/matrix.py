@@ -1,0 +1,145 @@
+"""Matrix ops: the cube core's work, full width always (spec/front.md 2.5)."""
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
+from xdsl.traits import OpTrait, Pure
+
+from cubelane.ir.surface import Bound, Kind, Parameter, a_value
+from cubelane.ir.tile.base import TileOp, need_rank, wrong
+from cubelane.ir.traits import (
+    Cost,
+    CostClass,
+    InPlace,
+    Meaning,
+    OnCube,
+    PtoSpelling,
+    Spaces,
+    Split,
+    Splits,
+)
+from cubelane.ir.types import DTYPES, DYNAMIC, MemorySpace, TileType, is_float
+
+ACC, LEFT, RIGHT, BIAS = MemorySpace.ACC, MemorySpace.LEFT, MemorySpace.RIGHT, MemorySpace.BIAS
+
+
+def product_type(lhs: TileType, rhs: TileType) -> TileType:
+    """[M, K] times [K, N]: an accumulator tile [M, N] of FP32 (floats) or INT32 (integers)."""
+    need_rank(lhs, 2, "lhs")
+    need_rank(rhs, 2, "rhs")
+    if lhs.dtype != rhs.dtype:
+        raise wrong(
+            f"the operands of `matmul` hold {lhs.dtype} and {rhs.dtype}",
+            instead="cast one of them to the element type of the other",
+            code="wrong-dtype",
+        )
+    if lhs.shape[1] != rhs.shape[0]:
+        raise wrong(
+            f"[{lhs.shape[0]}, {lhs.shape[1]}] times [{rhs.shape[0]}, {rhs.shape[1]}]: the inner extents "
+            f"{lhs.shape[1]} and {rhs.shape[0]} differ",
+            code="wrong-shape",
+        )
+    if DYNAMIC not in (lhs.valid[1], rhs.valid[0]) and lhs.valid[1] > rhs.valid[0]:
+        raise wrong(f"`lhs` has {lhs.valid[1]} valid columns, `rhs` only {rhs.valid[0]} valid rows", code="wrong-shape")
+    dtype = DTYPES["FP32" if is_float(lhs.dtype) else "INT32"]
+    return TileType.make((lhs.shape[0], rhs.shape[1]), dtype, ACC, (lhs.valid[0], rhs.valid[1]))
+
+
+def matrix_traits(meaning: str, pto: str, inputs: dict[str, tuple[MemorySpace, ...]]) -> list[OpTrait]:
+    """The traits of a matrix op."""
+    return [
+        Pure(),
+        OnCube,
+        Splits(Split.CUBE),
+        Meaning(meaning, valid="({lhs_valid}[0], {rhs_valid}[1])"),
+        PtoSpelling(pto),
+        Cost(CostClass.MATMUL),
+        Spaces(ACC, inputs),
+    ]
+
+
+@irdl_op_definition
+class MatmulOp(TileOp):
+    """The product of a left tile [M, K] and a right tile [K, N]."""
+
+    name = "tile.matmul"
+    SPELLING: ClassVar[str] = "matmul"
+    lhs = operand_def(TileType)
+    rhs = operand_def(TileType)
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("lhs"), a_value("rhs"))
+    traits = traits_def(*matrix_traits("matmul({lhs}, {rhs})", "pto.tmatmul", {"lhs": (LEFT,), "rhs": (RIGHT,)}))
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        return product_type(call.tile("lhs"), call.tile("rhs"))
+
+
+@irdl_op_definition
+class MatmulAccOp(TileOp):
+    """Adds a product to an accumulator tile, in place; `init_cond` true overwrites instead."""
+
+    name = "tile.matmul_acc"
+    SPELLING: ClassVar[str] = "matmul_acc"
+    acc = operand_def(TileType)
+    lhs = operand_def(TileType)
+    rhs = operand_def(TileType)
+    init_cond = opt_operand_def()
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
+        a_value("acc"),
+        a_value("lhs"),
+        a_value("rhs"),
+        Parameter("init_cond", Kind.SCALAR, None),
+    )
+    traits = traits_def(
+        *matrix_traits(
+            "accumulate({acc}, {lhs}, {rhs}, {init_cond})",
+            "pto.tmatmul.acc",
+            {"acc": (ACC,), "lhs": (LEFT,), "rhs": (RIGHT,)},
+        ),
+        InPlace("acc"),
+    )
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        acc, product = call.tile("acc"), product_type(call.tile("lhs"), call.tile("rhs"))
+        if acc.shape != product.shape or acc.dtype != product.dtype:
+            raise wrong(
+                f"the accumulator is {list(acc.shape)} {acc.dtype}, the product {list(product.shape)} {product.dtype}",
+                code="wrong-shape",
+            )
+        return TileType.make(acc.shape, acc.dtype, ACC, acc.valid)
+
+
+@irdl_op_definition
+class MatmulBiasOp(TileOp):
+    """A product plus a bias row [1, N] of the accumulator's element type."""
+
+    name = "tile.matmul_bias"
+    SPELLING: ClassVar[str] = "matmul_bias"
+    lhs = operand_def(TileType)
+    rhs = operand_def(TileType)
+    bias = operand_def(TileType)
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("lhs"), a_value("rhs"), a_value("bias"))
+    traits = traits_def(
+        *matrix_traits(
+            "matmul({lhs}, {rhs}) + {bias}",
+            "pto.tmatmul.bias",
+            {"lhs": (LEFT,), "rhs": (RIGHT,), "bias": (BIAS,)},
+        )
+    )
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        product, bias = product_type(call.tile("lhs"), call.tile("rhs")), call.tile("bias")
+        if bias.shape != (1, product.shape[1]) or bias.dtype != product.dtype:
+            raise wrong(
+                f"the bias must be [1, {product.shape[1]}] {product.dtype}, not {list(bias.shape)} {bias.dtype}",
+                code="wrong-shape",
+            )
+        return product
+
+
+MATRIX_OPS: tuple[type[TileOp], ...] = (MatmulOp, MatmulAccOp, MatmulBiasOp)

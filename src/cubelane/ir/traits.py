@@ -1,0 +1,200 @@
+"""What an op declares about itself. Passes, analyses, the emitter and the oracle ask these; none lists op names.
+
+A new op is one class with these traits (docs/architecture.md, "how to add an op"); a test walks all op classes
+and fails on a missing one.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from xdsl.ir import Operation
+from xdsl.traits import OpTrait
+
+from cubelane.ir.affinity import Affinity
+from cubelane.ir.types import MemorySpace, TileType
+
+
+@dataclass(frozen=True)
+class CoreAffinity(OpTrait):
+    """Which core an op belongs to (spec/passes.md 2.1). Subclasses say how it is found."""
+
+    def of(self, op: Operation) -> Affinity:
+        """The affinity of this op, looking only at the op itself."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Fixed(CoreAffinity):
+    """The op belongs to one core whatever its operands are."""
+
+    affinity: Affinity
+
+    def of(self, op: Operation) -> Affinity:
+        return self.affinity
+
+
+OnCube = Fixed(Affinity.CUBE)
+OnVector = Fixed(Affinity.VECTOR)
+OnBoth = Fixed(Affinity.SHARED)
+Crosses = Fixed(Affinity.MIXED)
+
+
+def affinity_of_memory(memory: MemorySpace | None) -> Affinity:
+    """The core that works on a space; an undecided space fixes nothing."""
+    if memory is None:
+        return Affinity.SHARED
+    return Affinity.CUBE if memory.is_cube else Affinity.VECTOR
+
+
+@dataclass(frozen=True)
+class ByResultMemory(CoreAffinity):
+    """The op belongs to the core that owns the space of its result."""
+
+    def of(self, op: Operation) -> Affinity:
+        result = op.results[0].type
+        return affinity_of_memory(result.memory if isinstance(result, TileType) else None)
+
+
+@dataclass(frozen=True)
+class ByFirstTile(CoreAffinity):
+    """The op belongs to the core that owns the space of its first tile operand; no tile operand is SHARED."""
+
+    def of(self, op: Operation) -> Affinity:
+        for operand in op.operands:
+            if isinstance(operand.type, TileType):
+                return affinity_of_memory(operand.type.memory)
+        return Affinity.SHARED
+
+
+@dataclass(frozen=True)
+class ByMove(CoreAffinity):
+    """A move belongs to the side of its source, or is a crossing when source and result lie on two cores."""
+
+    def of(self, op: Operation) -> Affinity:
+        source, target = op.operands[0].type, op.results[0].type
+        assert isinstance(source, TileType) and isinstance(target, TileType)
+        if source.memory is None or target.memory is None:
+            return Affinity.VECTOR
+        if source.memory.is_cube != target.memory.is_cube:
+            return Affinity.MIXED
+        return affinity_of_memory(source.memory)
+
+
+class Split(Enum):
+    """What happens to an op when the tile it works on is shared out between the lanes (spec/passes.md 4.4)."""
+
+    ELEMENTWISE = "every cell of the result depends on the same cell of the operands; extent-1 axes broadcast"
+    REDUCES = "`axis` is folded; illegal when it is the split axis"
+    LOADS = "reads a window of global memory at offsets"
+    STORES = "writes a window of global memory at offsets"
+    SLICES = "reads a window of a tile at offsets"
+    PASTES = "writes a tile into a window of another tile at offsets"
+    RESHAPES = "the same elements in row-major order under another shape"
+    REINTERPRETS = "the same bytes under another element type"
+    SETS_VALID = "states the valid extent per axis"
+    PADS = "fills the cells outside the valid extent"
+    GENERATES = "every cell has the same value"
+    POSITIONAL = "the value of a cell depends on where it is; cannot be halved by shape alone"
+    TRANSPOSES = "swaps two axes"
+    CONCATENATES = "puts tiles side by side along `axis`"
+    READS_CELL = "reads one cell of a tile at run-time indices"
+    WRITES_CELL = "writes one cell of a tile at run-time indices"
+    GATHERS_ROWS = "copies rows of global memory to rows of a tile"
+    MOVES = "changes the memory space or the layout, not the values"
+    CUBE = "runs on the cube core, full width"
+    CHANNEL = "pushes, pops or frees a slot; carries a transport code"
+    BOUNDARY = "is itself a crossing between cube and lanes"
+    NONE = "touches no tile"
+
+
+@dataclass(frozen=True)
+class Splits(OpTrait):
+    """How the op behaves when an operand is split. `axis` is the folded or joined axis (negative from the end).
+
+    `scratch` names operands that only lend memory: their values do not matter.
+    """
+
+    behaviour: Split
+    axis: int | None = None
+    scratch: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Meaning(OpTrait):
+    """The reference meaning: a NumPy expression over `{operand}` and `{property}` names.
+
+    Both executors read it: the oracle on full-width arrays, the emitter on one lane's arrays. Besides `np` it
+    may use the primitives that every executor provides in its own way (docs/architecture.md, "meaning"):
+    window, put, cut, paste, cast, matmul, tile_of, fill.
+    `{dtype}` and `{shape}` are those of the result. `valid` is the expression of the result's valid extent
+    (a tuple) where it is not simply that of the first tile operand; `{x_valid}` names an operand's extent.
+    """
+
+    value: str
+    valid: str | None = None
+
+
+@dataclass(frozen=True)
+class PtoSpelling(OpTrait):
+    """The op of PTO IR this op prints as (spec/front.md 5.4), e.g. `pto.tadd`; None prints nothing."""
+
+    name: str | None
+
+
+class CostClass(Enum):
+    """Which unit does the work and how it scales; the rates are data of the target."""
+
+    SCALAR = "scalar"
+    VECTOR = "vector"
+    VECTOR_SLOW = "vector_slow"
+    REDUCTION = "reduction"
+    MATMUL = "matmul"
+    TRANSFER = "transfer"
+    CHANNEL = "channel"
+    FREE = "free"
+
+
+@dataclass(frozen=True)
+class Cost(OpTrait):
+    """Cost class of the op for the timing model."""
+
+    cost: CostClass
+
+
+@dataclass(frozen=True)
+class Spaces(OpTrait):
+    """Memory spaces an op accepts and gives (spec/front.md 2, 3.8).
+
+    `inputs` maps an operand name to the allowed spaces, the first being the one to move to. `output` is the
+    space of the result; None means inherited from the first tile operand unless the op states one.
+    """
+
+    output: MemorySpace | None = None
+    inputs: dict[str, tuple[MemorySpace, ...]] = field(default_factory=dict[str, tuple[MemorySpace, ...]])
+
+    def __hash__(self) -> int:
+        return hash((self.output, tuple(self.inputs.items())))
+
+
+@dataclass(frozen=True)
+class NeedsRowMajor(OpTrait):
+    """The backends run this op on row-major tiles only (spec/front.md 3.9)."""
+
+
+@dataclass(frozen=True)
+class RunsOnce(OpTrait):
+    """Running the op twice changes the meaning of the program; it must stay on exactly one core."""
+
+
+@dataclass(frozen=True)
+class InPlace(OpTrait):
+    """The result is the buffer of the named operand (accumulation, views)."""
+
+    operand: str
+
+
+@dataclass(frozen=True)
+class TileForm(OpTrait):
+    """The tile-level op (by IR name) that a tensor-level op becomes when nothing special applies."""
+
+    name: str

@@ -6,6 +6,7 @@ A program is a `builtin.module` of `func.func`s. Facts of a function are its att
 """
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -17,7 +18,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Dialect, EnumAttribute, Operation, Region, SSAValue, StrEnum
+from xdsl.ir import Attribute, Dialect, EnumAttribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -30,8 +31,11 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, RecursiveMemoryEffect, SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
 
 from cubelane.ir.types import SplitMode
 
@@ -85,22 +89,35 @@ class LoopFlavour(StrEnum):
     PIPELINE = "pipeline"
 
 
+class Bracketed:
+    """Makes an enum attribute print as `#dialect.name<word>`; mixed in before `EnumAttribute`."""
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Any:
+        with parser.in_angle_brackets():
+            return cast(Any, super()).parse_parameter(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            cast(Any, super()).print_parameter(printer)
+
+
 @irdl_attr_definition
-class KindAttr(EnumAttribute[FunctionKind]):
+class KindAttr(Bracketed, EnumAttribute[FunctionKind]):
     """`#kernel.kind<incore>`."""
 
     name = "kernel.kind"
 
 
 @irdl_attr_definition
-class DirectionAttr(EnumAttribute[Direction]):
+class DirectionAttr(Bracketed, EnumAttribute[Direction]):
     """`#kernel.direction<out>`."""
 
     name = "kernel.direction"
 
 
 @irdl_attr_definition
-class SplitAttr(EnumAttribute[SplitWord]):
+class SplitAttr(Bracketed, EnumAttribute[SplitWord]):
     """`#kernel.split<up_down>`."""
 
     name = "kernel.split"
@@ -117,7 +134,7 @@ class SplitAttr(EnumAttribute[SplitWord]):
 
 
 @irdl_attr_definition
-class LoopAttr(EnumAttribute[LoopFlavour]):
+class LoopAttr(Bracketed, EnumAttribute[LoopFlavour]):
     """`#kernel.loop<pipeline>`."""
 
     name = "kernel.loop"

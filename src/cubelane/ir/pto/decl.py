@@ -134,7 +134,7 @@ def _slots(text: str) -> tuple[Slot, ...]:
     slots: list[Slot] = []
     for word in text.split():
         bracket = word.startswith("[")
-        name, _, kind = word.strip("[]").partition(":")
+        name, _, kind = word.replace("[", "").replace("]", "").partition(":")
         suffix = kind[-1:] if kind[-1:] in "?*" else ""
         bare = kind.rstrip("?*") or "any"
         slots.append(Slot(name, bare, bracket, optional=suffix == "?", variadic=suffix == "*"))

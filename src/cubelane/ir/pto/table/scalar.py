@@ -95,9 +95,7 @@ SCALAR_MEMORY = (
         type_order=("ptr", "value"),
         rules=(exact_element("ptr", "value"),),
     ),
-    declare(
-        "ld_dev", "ptr:ptr [offset:index] -> result:scalar", affinity=Placeable(), effect=Effect.READ, pipe=Pipe.S
-    ),
+    declare("ld_dev", "ptr:ptr [offset:index] -> result:scalar", affinity=Placeable(), effect=Effect.READ, pipe=Pipe.S),
     declare(
         "st_dev",
         "value:scalar ptr:ptr [offset:index]",
@@ -115,9 +113,7 @@ QUERIES = (
     declare("trap", affinity=Placeable(), effect=Effect.WRITE, tags="simt_in_helper"),
 )
 PIPES = tuple(
-    declare(
-        name, "args:any* -> outs:any*", affinity=Placeable(), effect=Effect.WRITE, form=Form.CALL, tags="pipe_sync"
-    )
+    declare(name, "args:any* -> outs:any*", affinity=Placeable(), effect=Effect.WRITE, form=Form.CALL, tags="pipe_sync")
     for name in (
         "aic_initialize_pipe",
         "aiv_initialize_pipe",

@@ -14,9 +14,7 @@ BARRIERS = ("VV_ALL", "VST_VLD", "VLD_VST", "VST_VST", "VS_ALL", "VST_LD", "VLD_
 
 
 def _flag(name: str, sync: Sync, operands: str = "") -> OpDecl:
-    return declare(
-        name, operands, affinity=sync, role=Role.SYNC, effect=Effect.WRITE, form=Form.FLAG, tags="pipe_sync"
-    )
+    return declare(name, operands, affinity=sync, role=Role.SYNC, effect=Effect.WRITE, form=Form.FLAG, tags="pipe_sync")
 
 
 def _neutral(

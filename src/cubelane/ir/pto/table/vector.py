@@ -46,8 +46,7 @@ def _family(signature: str, lanes: dict[str, str | None]) -> list[OpDecl]:
 def _open(names: str, effect: Effect = Effect.NONE, tags: str = "") -> list[OpDecl]:
     """Ops whose operand lists the specification leaves open: any operands, any results."""
     return [
-        _micro(name, "args:any* -> outs:any*", effect=effect, strings=("mode",), tags=tags)
-        for name in names.split()
+        _micro(name, "args:any* -> outs:any*", effect=effect, strings=("mode",), tags=tags) for name in names.split()
     ]
 
 
@@ -133,10 +132,7 @@ REDUCE = [
 ] + [_micro(name, "acc:vreg src:vreg mask:mask bin:int? -> result:vreg") for name in ("chistv2", "dhistv2")]
 REARRANGE = [
     *(_micro(name, "lhs:vreg rhs:vreg -> low:vreg high:vreg") for name in ("vintlv", "vdintlv")),
-    *(
-        _micro(name, "lhs:vreg rhs:vreg -> result:vreg", strings=("part",))
-        for name in ("vintlvv2", "vdintlvv2")
-    ),
+    *(_micro(name, "lhs:vreg rhs:vreg -> result:vreg", strings=("part",)) for name in ("vintlvv2", "vdintlvv2")),
     _micro("vsqz", "src:vreg mask:mask -> result:vreg"),
     _micro("vusqz", "src:vreg? mask:mask -> result:vreg"),
     *(

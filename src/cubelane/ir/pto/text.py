@@ -1,0 +1,186 @@
+"""Reading and printing PTO modules: every op keeps its place, every mistake becomes a located diagnostic."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, MutableMapping
+from io import StringIO
+from itertools import chain
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects.arith import Arith
+from xdsl.dialects.builtin import Builtin, FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.dialects.cf import Cf
+from xdsl.dialects.func import Func
+from xdsl.dialects.math import Math
+from xdsl.dialects.memref import MemRef
+from xdsl.dialects.scf import Scf
+from xdsl.dialects.vector import Vector
+from xdsl.ir import Dialect, Operation, SSAValue
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from cubelane.ir.diagnostic import Diagnostic, Location, refuse
+from cubelane.ir.pto.attrs import ALL_ATTRIBUTES
+from cubelane.ir.pto.regions import REGION_OPS
+from cubelane.ir.pto.table import ENTRY_POINTS, op_classes
+from cubelane.ir.pto.types import ALL_TYPES
+
+HOST_DIALECTS = (Builtin, Func, Scf, Arith, Cf, Math, MemRef, Vector)
+
+
+def pto_dialect() -> Dialect:
+    """The `pto` dialect: the op table, the ops with bodies, types and attributes."""
+    return Dialect("pto", [*op_classes().values(), *REGION_OPS], [*ALL_TYPES, *ALL_ATTRIBUTES])
+
+
+def pto_context() -> Context:
+    """A context with `pto` and the dialects that may appear beside it."""
+    context = Context()
+    for dialect in HOST_DIALECTS:
+        context.load_dialect(dialect)
+    context.load_dialect(pto_dialect())
+    return context
+
+
+class ScopedNames(MutableMapping[str, tuple[SSAValue, ...]]):
+    """A name table whose `copy` costs nothing: the copy keeps the names so far, this table goes on in a new layer.
+
+    The parser copies its table at every region and puts the copy back at the end; with a plain dict that makes
+    reading a module with many regions quadratic.
+    """
+
+    def __init__(self, layers: list[dict[str, tuple[SSAValue, ...]]] | None = None) -> None:
+        self.layers = [{}] if layers is None else layers
+
+    def copy(self) -> "ScopedNames":
+        """The table as it is now."""
+        frozen = ScopedNames(self.layers)
+        self.layers = [*self.layers, {}]
+        return frozen
+
+    def __getitem__(self, name: str) -> tuple[SSAValue, ...]:
+        for layer in reversed(self.layers):
+            if name in layer:
+                return layer[name]
+        raise KeyError(name)
+
+    def __setitem__(self, name: str, values: tuple[SSAValue, ...]) -> None:
+        self.layers[-1][name] = values
+
+    def __delitem__(self, name: str) -> None:
+        del self.layers[-1][name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({name for layer in self.layers for name in layer})
+
+    def __len__(self) -> int:
+        return sum(map(len, self.layers))
+
+
+class LocatingParser(Parser):
+    """A parser that gives every op the place where it is written."""
+
+    def __init__(self, context: Context, text: str, file: str) -> None:
+        super().__init__(context, text, file)
+        self.ssa_values = cast(Any, ScopedNames())
+        self._text = text
+        self._file = StringAttr(file)
+        self._starts = [0, *(i + 1 for i, c in enumerate(text) if c == "\n")]
+
+    def place(self, position: int) -> tuple[int, int]:
+        """Line and column of a position, both counted from 1."""
+        line = bisect_right(self._starts, position)
+        return line, position - self._starts[line - 1] + 1
+
+    def parse_operation(self) -> Operation:
+        start = self.pos
+        op = super().parse_operation()
+        if not isinstance(op.location, FileLineColLoc):
+            line, column = self.place(start)
+            op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+        return op
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        known = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        if known is not None:
+            return known
+        line, column = self.place(self._text.rfind(name, 0, self.pos))
+        raise _unknown_op(name, Location(self._file.data, line, column))
+
+
+def _unknown_op(name: str, location: Location) -> Diagnostic:
+    return Diagnostic(
+        f"unknown operation '{name}'",
+        location,
+        notes=[
+            "it is not in the op table of the pto dialect",
+            f"an installed package can add ops through the entry point group '{ENTRY_POINTS}'",
+        ],
+        code="unknown-op",
+    )
+
+
+def parse_pto(text: str, file: str = "<input>") -> ModuleOp:
+    """The module a text describes, not yet verified. Raises a located `Diagnostic` on any mistake in the text."""
+    parser = LocatingParser(pto_context(), text, file)
+    try:
+        return parser.parse_module()
+    except ParseError as error:
+        line, column = parser.place(error.span.start)
+        raise Diagnostic(error.msg.strip(), Location(file, line, column), code="parse-error") from None
+    except VerifyException as error:
+        line, column = parser.place(parser.pos)
+        raise Diagnostic(str(error).strip(), Location(file, line, column), code="parse-error") from None
+    except RecursionError:
+        raise Diagnostic("the module is nested too deeply", Location(file), code="parse-error") from None
+
+
+def verify_pto(module: ModuleOp) -> None:
+    """Verifies a module; raises a `Diagnostic` at the first op that breaks a rule."""
+    for op in module.walk():
+        try:
+            op.verify(verify_nested_ops=False)
+            _check_order(op)
+        except (VerifyException, ValueError) as error:
+            cause = error.__cause__ if isinstance(error.__cause__, VerifyException) else error
+            raise refuse(op, f"'{op.name}' {_first_lines(cause)}", code="invalid-op") from None
+
+
+def _check_order(op: Operation) -> None:
+    if op.next_op is not None and op.has_trait(IsTerminator):
+        raise VerifyException("must be the last op of its block")
+
+
+def _first_lines(error: BaseException) -> str:
+    return " ".join(line.strip() for line in str(error).strip().splitlines()[:3])
+
+
+def read_pto(text: str, file: str = "<input>") -> ModuleOp:
+    """Parses and verifies."""
+    module = parse_pto(text, file)
+    verify_pto(module)
+    return module
+
+
+_SHORT_NAMES = {"builtin.module": "module", "func.return": "return"}
+
+
+class PtoPrinter(Printer):
+    """Prints as PTO text is written: `module` and `return` without their dialect."""
+
+    def print_string(self, text: str, *, indent: int | None = None) -> None:
+        super().print_string(_SHORT_NAMES.get(text, text), indent=indent)
+
+
+def print_pto(module: Operation) -> str:
+    """The canonical text of a module, ending in a newline."""
+    stream = StringIO()
+    PtoPrinter(stream=stream).print_op(module)
+    return stream.getvalue() + "\n"
+
+
+def all_op_names() -> list[str]:
+    """Every op name of the dialect."""
+    return sorted(chain(op_classes(), (op.name for op in REGION_OPS)))

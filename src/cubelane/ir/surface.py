@@ -7,10 +7,10 @@ property of the op, or a fact of the result type (shape, dtype, memory space), w
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, i1, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
@@ -218,14 +218,14 @@ def as_property(value: Any) -> Attribute:
 def python_value(attribute: Attribute | None) -> Any:
     """The Python value of a property; None where it is absent."""
     if isinstance(attribute, IntegerAttr):
-        value = attribute.value.data
-        return bool(value) if attribute.type == BoolAttr.from_bool(True).type else value
+        number = cast("IntegerAttr[Any]", attribute)
+        return bool(number.value.data) if number.type == i1 else number.value.data
     if isinstance(attribute, FloatAttr):
         return attribute.value.data
     if isinstance(attribute, StringAttr):
         return attribute.data
     if isinstance(attribute, DenseArrayBase):
-        return tuple(attribute.get_values())
+        return tuple(cast("DenseArrayBase[Any]", attribute).get_values())
     return attribute
 
 

@@ -136,7 +136,7 @@ def promote(a: Attribute, b: Attribute) -> Attribute:
     """The common element type: float beats int, wider beats narrower, signed beats unsigned (front.md 1.2)."""
 
     def rank(t: Attribute) -> tuple[bool, int, bool]:
-        unsigned = isinstance(t, IntegerType) and t.signedness.data is Signedness.UNSIGNED
+        unsigned = dtype_name(t).startswith("UINT")
         return is_float(t), bit_width(t), not unsigned
 
     return a if rank(a) >= rank(b) else b

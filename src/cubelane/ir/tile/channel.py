@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, i32
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -14,6 +15,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, OpTrait, Pure
+from xdsl.utils.exceptions import VerifyException
 
 from cubelane.ir.surface import Bound, Kind, Parameter, SurfaceOp, a_value, keyword, python_value
 from cubelane.ir.tile.base import TileOp, need_rank, wrong
@@ -194,7 +196,9 @@ class PopOp(TileOp):
         type_ = self.results[0].type
         assert isinstance(type_, TileType)
         if type_.memory not in (None, VEC if self.TO_LANES else MAT):
-            raise wrong(f"{self.name} pops into {'vec' if self.TO_LANES else 'mat'}, not {type_.memory}")
+            raise VerifyException(f"{self.name} pops into {'vec' if self.TO_LANES else 'mat'}, not {type_.memory}")
+        if len(self.valid) != type_.valid.count(DYNAMIC):
+            raise VerifyException(f"{self.name} needs one extent for every run-time axis of {type_}")
 
 
 class FreeOp(SurfaceOp):
@@ -367,7 +371,7 @@ class ReserveBufferOp(SurfaceOp):
     traits = _channel("0", "pto.reserve_buffer", OnBoth)  # pyright: ignore
 
     @classmethod
-    def result_type(cls, call: Bound):
+    def result_type(cls, call: Bound) -> Attribute:
         return DTYPES["INT32"]
 
 
@@ -388,29 +392,26 @@ class ImportPeerBufferOp(SurfaceOp):
     traits = _channel("0", "pto.import_reserved_buffer", OnBoth)  # pyright: ignore
 
     @classmethod
-    def result_type(cls, call: Bound):
+    def result_type(cls, call: Bound) -> Attribute:
         return DTYPES["INT32"]
 
 
-def _index_op(spelling: str, meaning: str, core: OpTrait, doc: str) -> type[TileOp]:
-    body = {
-        "__doc__": doc,
-        "__module__": __name__,
-        "name": f"tile.{spelling}",
-        "result": result_def(IndexType),
-        "traits": traits_def(
-            Pure(),
-            core,
-            Splits(Split.NONE),
-            Meaning(meaning),
-            PtoSpelling(None),
-            Cost(CostClass.FREE),
-            Spaces(),
-        ),
-    }
-    base = type("IndexOp", (TileOp,), {"result_type": classmethod(lambda cls, call: DTYPES["INDEX"])})
-    op = irdl_op_definition(type(spelling.title().replace("_", "") + "Op", (base,), body))
-    op.SPELLING, op.PARAMETERS = spelling, ()
+class IndexOp(TileOp):
+    """A number that says where the program runs."""
+
+    result = result_def(IndexType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()
+
+    @classmethod
+    def result_type(cls, call: Bound) -> Attribute:
+        return DTYPES["INDEX"]
+
+
+def _index_op(spelling: str, meaning: str, core: OpTrait, doc: str) -> type[IndexOp]:
+    traits = (Pure(), core, Splits(Split.NONE), Meaning(meaning), PtoSpelling(None), Cost(CostClass.FREE), Spaces())
+    body = {"__doc__": doc, "__module__": __name__, "name": f"tile.{spelling}", "traits": traits_def(*traits)}
+    op: type[IndexOp] = irdl_op_definition(type(spelling.title().replace("_", "") + "Op", (IndexOp,), body))
+    op.SPELLING = spelling
     return op
 
 

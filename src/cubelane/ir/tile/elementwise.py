@@ -5,7 +5,7 @@ A row is an op; `_declare` makes its class. Adding an op is adding a row.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import OpTrait, Pure
@@ -293,7 +293,7 @@ def _declare(
     )
     body = {"__doc__": base.__doc__, "__module__": __name__, "name": f"tile.{ir_name}", "traits": traits_def(*traits)}
     words = (word.title() for word in ir_name.split("_"))
-    op = irdl_op_definition(type("".join(words) + "Op", (base,), body))
+    op = cast(type[TableOp], irdl_op_definition(type("".join(words) + "Op", (base,), body)))
     op.SPELLING = row.spelling
     op.INTEGER_ONLY = row.integer_only
     op.INDEX_RESULT = row.index_result

@@ -1,7 +1,7 @@
 """Tile ops that move, cut, reshape or make tiles (spec/front.md 2.2)."""
 
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, TypedDict
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.irdl import (
@@ -59,6 +59,13 @@ from cubelane.ir.types import (
 )
 
 VEC, MAT, ACC = MemorySpace.VEC, MemorySpace.MAT, MemorySpace.ACC
+
+
+class Layouts(TypedDict, total=False):
+    """Layout arguments of `TileType.make`."""
+
+    blayout: Layout
+    slayout: Layout
 
 
 def _clip(requested: tuple[int, ...], box: tuple[int, ...]) -> tuple[int, ...]:
@@ -133,7 +140,7 @@ class LoadOp(TileOp):
                 )
 
     @staticmethod
-    def _layout(source: TensorType, box: tuple[int, ...], memory: MemorySpace) -> dict[str, Layout]:
+    def _layout(source: TensorType, box: tuple[int, ...], memory: MemorySpace) -> Layouts:
         if memory is MAT:
             if len(box) == 2 and box[0] == 1:
                 return {"blayout": Layout.ROW_MAJOR, "slayout": Layout.NONE_BOX}
@@ -406,10 +413,10 @@ def _window_type(call: Bound, tile: TileType, box: tuple[int, ...]) -> TileType:
         valid = box
     else:
         valid = tuple(cut_extent(v, o, b) for v, o, b in zip(tile.valid, offsets, box, strict=True))
-    return TileType.make(box, tile.dtype, tile.memory, valid, **_carried_layout(tile, box))
+    return TileType.make(box, tile.dtype, tile.memory, valid, **_carried_layout(tile))
 
 
-def _carried_layout(tile: TileType, box: tuple[int, ...]) -> dict[str, Layout]:
+def _carried_layout(tile: TileType) -> Layouts:
     d = tile.data
     if (d.blayout, d.slayout) == implicit_layout(tile.shape, tile.memory)[:2]:
         return {}
@@ -483,7 +490,7 @@ class ExtractOp(TileOp):
         tile, memory = call.tile("tile"), call["target_memory"]
         window = Bound({**call.values, "offsets": [call["row"], call["column"]]})
         cut = _window_type(window, tile, tuple(call["shape"]))
-        layouts: dict[str, Layout] = {}
+        layouts: Layouts = {}
         if memory in (MemorySpace.LEFT, MemorySpace.RIGHT):
             inner = Layout.ROW_MAJOR if memory is MemorySpace.LEFT else Layout.COL_MAJOR
             layouts = {"blayout": Layout.ROW_MAJOR, "slayout": inner}

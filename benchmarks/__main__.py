@@ -1,0 +1,17 @@
+"""Runs the benchmarks named on the command line, or all of them."""
+
+import importlib
+import sys
+
+NAMES = ("startup", "chains", "simulator")
+
+
+def main() -> None:
+    """Runs each benchmark module's `main`."""
+    for name in sys.argv[1:] or NAMES:
+        print(name, flush=True)
+        importlib.import_module(f"benchmarks.{name}").main()
+
+
+if __name__ == "__main__":
+    main()

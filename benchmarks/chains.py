@@ -1,0 +1,45 @@
+"""Compile time of a matmul followed by a chain of vector ops, against the length of the chain."""
+
+from benchmarks.timing import growth_exponent, seconds
+from cubelane import language, passes
+
+SIZES = (100, 400, 2000)
+STEPS = ("pl.exp", "pl.neg", "pl.abs", "pl.relu")
+
+
+def chain_kernel(length: int) -> str:
+    """A mixed kernel with `length` elementwise ops between the product and the store."""
+    lines = [f"            v = {STEPS[i % len(STEPS)]}(v)" for i in range(length)]
+    return "\n".join(
+        [
+            "import cubelane.language as pl",
+            "",
+            "@pl.program",
+            "class Chain:",
+            "    @pl.function",
+            "    def main(self, x: pl.Tensor[[64, 64], pl.FP16], w: pl.Tensor[[64, 64], pl.FP16],",
+            "             out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]) -> pl.Tensor[[64, 64], pl.FP32]:",
+            "        with pl.at(level=pl.Level.CORE_GROUP, optimizations=[pl.split(pl.SplitMode.UP_DOWN)]):",
+            "            v = pl.matmul(x, w, out_dtype=pl.FP32)",
+            *lines,
+            "            out = pl.assemble(out, v, [0, 0])",
+            "        return out",
+        ]
+    )
+
+
+def compile_text(text: str) -> None:
+    """Parses and runs every pass."""
+    passes.lower(language.parse(text), target="a2a3")
+
+
+def main() -> None:
+    """Prints the time per length and the growth exponent."""
+    compile_text(chain_kernel(10))
+    costs: list[float] = []
+    for size in SIZES:
+        text = chain_kernel(size)
+        cost = min(seconds(lambda text=text: compile_text(text)) for _ in range(3))
+        costs.append(cost)
+        print(f"  {size:5d} ops  {cost * 1e3:8.1f} ms  {cost / size * 1e6:6.1f} us per op")
+    print(f"  growth exponent {growth_exponent(SIZES, costs):.2f}")

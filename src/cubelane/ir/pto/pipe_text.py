@@ -1,6 +1,6 @@
 """The texts that name pipes: flags, cross-core signals, barriers, buffer tokens (spec/pto.md 4.9)."""
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i64
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -77,7 +77,7 @@ def write_flag(op: Operation, printer: Printer, decl: OpDecl) -> None:
     write_attributes(op, printer)
 
 
-def _number(parser: Parser) -> IntegerAttr:
+def _number(parser: Parser) -> IntegerAttr[IntegerType]:
     return IntegerAttr(parser.parse_integer(allow_boolean=False), i64)
 
 

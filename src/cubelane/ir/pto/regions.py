@@ -183,6 +183,13 @@ class SimtLaunchOp(Operation):
         write_types(printer, self.operand_types[3:])
         printer.print_string(") -> ()")
 
+    @property
+    def callee(self) -> str:
+        """The name of the launched function."""
+        symbol = self.properties[CALLEE]
+        assert isinstance(symbol, SymbolRefAttr)
+        return symbol.string_value()
+
     def verify_(self) -> None:
         if CALLEE not in self.properties or len(self.operands) < 3:
             raise VerifyException("names a function and three extents")

@@ -1,7 +1,7 @@
 """Reading and printing PTO modules: every op keeps its place, every mistake becomes a located diagnostic."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from io import StringIO
 from itertools import chain
 from typing import Any, cast
@@ -15,7 +15,7 @@ from xdsl.dialects.math import Math
 from xdsl.dialects.memref import MemRef
 from xdsl.dialects.scf import Scf
 from xdsl.dialects.vector import Vector
-from xdsl.ir import Dialect, Operation, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
@@ -52,7 +52,7 @@ class ScopedNames(MutableMapping[str, tuple[SSAValue, ...]]):
     """
 
     def __init__(self, layers: list[dict[str, tuple[SSAValue, ...]]] | None = None) -> None:
-        self.layers = [{}] if layers is None else layers
+        self.layers: list[dict[str, tuple[SSAValue, ...]]] = [{}] if layers is None else layers
 
     def copy(self) -> "ScopedNames":
         """The table as it is now."""
@@ -168,10 +168,13 @@ _SHORT_NAMES = {"builtin.module": "module", "func.return": "return"}
 
 
 class PtoPrinter(Printer):
-    """Prints as PTO text is written: `module` and `return` without their dialect."""
+    """Prints as PTO text is written: `module` and `return` without their dialect, attributes by name."""
 
     def print_string(self, text: str, *, indent: int | None = None) -> None:
         super().print_string(_SHORT_NAMES.get(text, text), indent=indent)
+
+    def print_attr_dict(self, attr_dict: Mapping[str, Attribute]) -> None:
+        super().print_attr_dict(dict(sorted(attr_dict.items())))
 
 
 def print_pto(module: Operation) -> str:

@@ -1,0 +1,17 @@
+"""Rewrites semantic ops into the raw instructions of the hardware (spec/pto.md 8.3)."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+
+@dataclass(frozen=True)
+class VPTOExpandWrapperOps(ModulePass):
+    """Placeholder."""
+
+    name = "vpto-expand-wrapper-ops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        pass

@@ -1,0 +1,144 @@
+"""The main job: one kernel through all passes, run on the core group, judged against its reference meaning."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from cubelane.check.compare import Comparison, compare
+from cubelane.check.execute import RunResult, draw_inputs, run_group, run_reference
+from cubelane.check.kernel_file import Arrays, Judge
+from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.kernel import (
+    SPLIT,
+    TARGET,
+    FunctionKind,
+    ScopeOp,
+    SplitAttr,
+    functions_of,
+    kind_of,
+    program_name,
+)
+from cubelane.ir.types import SplitMode
+from cubelane.passes import pipeline
+from cubelane.targets import TARGETS
+
+MODES: dict[str, SplitMode] = {mode.name.lower(): mode for mode in SplitMode}
+"""Split modes by their name on the command line."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The program after one pass."""
+
+    name: str
+    module: ModuleOp
+
+
+@dataclass
+class Verdict:
+    """What running the compiled kernel showed.
+
+    `findings` are problems of execution (deadlock, race, undefined cells, slots left over), `comparisons` the
+    outputs against the golden of the kernel file and against the oracle.
+    """
+
+    findings: Sequence[Diagnostic]
+    comparisons: dict[str, Comparison]
+    run: RunResult
+
+    @property
+    def equal(self) -> bool:
+        """Whether the three programs computed what the author wrote."""
+        return not self.findings and all(c.equal for c in self.comparisons.values())
+
+    @property
+    def max_error(self) -> float:
+        """The largest absolute difference to any reference."""
+        return max((c.max_error for c in self.comparisons.values()), default=0.0)
+
+    @property
+    def word(self) -> str:
+        """`equal`, `differs`, or the kind of the first finding."""
+        if self.findings:
+            return self.findings[0].code
+        return "equal" if self.equal else "differs"
+
+
+@dataclass
+class CompiledKernel:
+    """A kernel and its three programs.
+
+    `source` is the program as written (after the choice of target and split mode), `module` after the last
+    pass, `stages` the program after each pass when they were kept.
+    """
+
+    source: ModuleOp
+    module: ModuleOp
+    target: str
+    stages: list[Stage] = field(default_factory=list[Stage])
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel."""
+        return program_name(self.source)
+
+    def run(self, inputs: Arrays) -> RunResult:
+        """Runs the three programs on the simulated core group; arrays by parameter name, outputs included."""
+        return run_group(self.module, inputs)
+
+    def judge(self, judge: Judge | None = None, *, seed: int = 0) -> Verdict:
+        """Runs the programs and compares them with the oracle, and with the golden where there is one."""
+        judge = judge or Judge()
+        given = judge.inputs() if judge.inputs else draw_inputs(self.source, seed)
+        run = run_group(self.module, given)
+        comparisons: dict[str, Comparison] = {}
+        if not run.findings:
+            tolerance = {"rtol": judge.rtol, "atol": judge.atol}
+            comparisons["oracle"] = compare(run.outputs, run_reference(self.source, given), **tolerance)
+            if judge.golden:
+                comparisons["golden"] = compare(run.outputs, judge.golden(given), **tolerance)
+        return Verdict(run.findings, comparisons, run)
+
+
+def with_mode(module: ModuleOp, mode: SplitMode) -> None:
+    """Sets the split mode of every scope, and of every function that is a core kernel already."""
+    for op in module.walk():
+        if isinstance(op, ScopeOp) and (op.split is not None or mode is not SplitMode.NONE):
+            op.split = SplitAttr.of(mode)
+    for function in functions_of(module):
+        if kind_of(function) is FunctionKind.INCORE and SPLIT in function.attributes:
+            function.attributes[SPLIT] = SplitAttr.of(mode)
+
+
+def compile_program(
+    program: ModuleOp,
+    target: str = "a2a3",
+    mode: SplitMode | None = None,
+    *,
+    keep_stages: bool = False,
+    progress: Callable[[str], Any] | None = None,
+) -> CompiledKernel:
+    """Runs all passes on a copy of the program.
+
+    `mode` replaces the author's split mode. Raises a Diagnostic when the kernel is refused, ValueError for an
+    unknown target.
+    """
+    if target not in TARGETS:
+        raise ValueError(f"unknown target {target!r}; known: {', '.join(TARGETS)}")
+    source = program.clone()
+    source.attributes[TARGET] = StringAttr(target)
+    if mode is not None:
+        with_mode(source, mode)
+    module = source.clone()
+    stages: list[Stage] = []
+
+    def after(name: str, module: ModuleOp) -> None:
+        if progress:
+            progress(name)
+        if keep_stages:
+            stages.append(Stage(name, module.clone()))
+
+    module = pipeline.run(module, after=after)
+    return CompiledKernel(source, module, target, stages)

@@ -1,0 +1,116 @@
+"""A kernel file as its author wrote it: the kernels in it, and how to judge them.
+
+The kernels are read from the text, nothing is executed for that. `inputs()`, `golden(inputs)`, `RTOL` and `ATOL` are
+Python, so they need the file (or the one named by `--golden`) to be run; only that run executes anything.
+"""
+
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from cubelane import compat, language
+from cubelane.ir.diagnostic import Diagnostic, Location
+from cubelane.ir.kernel import functions_of, program_name
+
+Arrays = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What a kernel file says about right results: its inputs, its golden, its tolerances."""
+
+    inputs: Callable[[], Arrays] | None = None
+    golden: Callable[[Arrays], Arrays] | None = None
+    rtol: float | None = None
+    atol: float | None = None
+
+
+def split_name(spec: str) -> tuple[Path, str | None]:
+    """`FILE[:KERNEL]` as the path and the kernel's name."""
+    head, colon, tail = spec.rpartition(":")
+    if colon and tail.isidentifier() and not Path(spec).exists():
+        return Path(head), tail
+    return Path(spec), None
+
+
+def read_program(spec: str) -> ModuleOp:
+    """The program `FILE[:KERNEL]` names. Raises OSError for a file that cannot be read, else a Diagnostic."""
+    path, wanted = split_name(spec)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as problem:
+        raise Diagnostic(
+            f"the file is not UTF-8 text ({problem.reason} at byte {problem.start})", Location(str(path)), code="encoding"
+        ) from None
+    programs = language.parse_all(text, filename=str(path))
+    if wanted is None:
+        if len(programs) == 1:
+            return programs[0]
+        names = ", ".join(map(_name_of, programs)) or "none"
+        raise Diagnostic(
+            f"the file holds {len(programs)} kernels ({names}); one was expected",
+            Location(str(path)),
+            instead=f"name one: {path}:{_name_of(programs[0])}" if programs else None,
+            code="which-kernel",
+        )
+    for program in programs:
+        if wanted in (_name_of(program), *(f.sym_name.data for f in functions_of(program))):
+            return program
+    names = ", ".join(map(_name_of, programs)) or "none"
+    raise Diagnostic(f"no kernel named {wanted}; the file holds: {names}", Location(str(path)), code="which-kernel")
+
+
+def _name_of(program: ModuleOp) -> str:
+    functions = functions_of(program)
+    return functions[0].sym_name.data if program_name(program) == "Program" and functions else program_name(program)
+
+
+def read_judge(path: Path) -> Judge:
+    """Runs the file and takes what it defines of `inputs`, `golden`, `RTOL` and `ATOL`."""
+    namespace = vars(run_file(path))
+    return Judge(
+        namespace.get("inputs"),
+        namespace.get("golden"),
+        namespace.get("RTOL"),
+        namespace.get("ATOL"),
+    )
+
+
+def run_file(path: Path) -> ModuleType:
+    """Imports a user's file. `pypto` resolves to cubelane unless a real one is installed."""
+    compat.install()
+    name = f"cubelane_user_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise Diagnostic("the file is no Python file", Location(str(path)), code="not-python")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except Diagnostic:
+        raise
+    except Exception as problem:
+        raise user_error(problem, path) from problem
+    finally:
+        sys.path.remove(folder)
+        sys.modules.pop(name, None)
+    return module
+
+
+def user_error(problem: Exception, path: Path) -> Diagnostic:
+    """An exception of the user's own Python as a diagnostic at the line of their file that raised it."""
+    if isinstance(problem, SyntaxError):
+        return Diagnostic(str(problem.msg), Location(str(path), problem.lineno or 0, problem.offset or 1), code="syntax")
+    frames = [f for f in traceback.extract_tb(problem.__traceback__) if f.filename == str(path)]
+    line = (frames[-1].lineno or 0) if frames else 0
+    column = ((frames[-1].colno or 0) + 1) if frames else 0
+    return Diagnostic(f"{type(problem).__name__}: {problem}", Location(str(path), line, column), code="user-code")

@@ -111,12 +111,14 @@ class Split(Enum):
 class Splits(OpTrait):
     """How the op behaves when an operand is split. `axis` is the folded or joined axis (negative from the end).
 
-    `scratch` names operands that only lend memory: their values do not matter.
+    `scratch` names operands that only lend memory: their values do not matter. `packed` names the operands, and with
+    the word `result` the result, that are bit masks: a byte of their last axis stands for eight cells of the others.
     """
 
     behaviour: Split
     axis: int | None = None
     scratch: tuple[str, ...] = ()
+    packed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -39,12 +39,13 @@ def vector_traits(
     axis: int | None = None,
     scratch: tuple[str, ...] = (),
     valid: str | None = None,
+    packed: tuple[str, ...] = (),
 ) -> list[OpTrait]:
     """The traits of an op that runs on the lanes, from vector buffer to vector buffer."""
     traits: list[OpTrait] = [
         Pure(),
         OnVector,
-        Splits(behaviour, axis, scratch),
+        Splits(behaviour, axis, scratch, packed),
         Meaning(meaning, valid),
         PtoSpelling(pto),
         Cost(cost),
@@ -441,6 +442,7 @@ class CompareOp(TileOp):
             tiles=("lhs", "rhs"),
             row_major=True,
             valid="({lhs_valid}[0], ({lhs_valid}[1] + 7) // 8)",
+            packed=("result",),
         )
     )
 
@@ -473,6 +475,7 @@ class CompareScalarOp(TileOp):
             tiles=("tile",),
             row_major=True,
             valid="({tile_valid}[0], ({tile_valid}[1] + 7) // 8)",
+            packed=("result",),
         )
     )
 
@@ -502,6 +505,7 @@ class SelectOp(TileOp):
             row_major=True,
             scratch=("tmp",),
             valid="{lhs_valid}",
+            packed=("mask",),
         )
     )
 

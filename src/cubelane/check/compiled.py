@@ -4,28 +4,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from cubelane.check.compare import Comparison, compare
 from cubelane.check.execute import RunResult, draw_inputs, run_group, run_reference
 from cubelane.check.kernel_file import Arrays, Judge
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.kernel import (
-    SPLIT,
-    TARGET,
-    FunctionKind,
-    ScopeOp,
-    SplitAttr,
-    functions_of,
-    kind_of,
-    program_name,
-)
-from cubelane.ir.types import SplitMode
+from cubelane.ir.kernel import TARGET, program_name
 from cubelane.passes import pipeline
+from cubelane.passes.choose_split_mode import ChooseSplitMode
 from cubelane.targets import TARGETS
-
-MODES: dict[str, SplitMode] = {mode.name.lower(): mode for mode in SplitMode}
-"""Split modes by their name on the command line."""
 
 
 @dataclass(frozen=True)
@@ -102,43 +91,33 @@ class CompiledKernel:
         return Verdict(run.findings, comparisons, run)
 
 
-def with_mode(module: ModuleOp, mode: SplitMode) -> None:
-    """Sets the split mode of every scope, and of every function that is a core kernel already."""
-    for op in module.walk():
-        if isinstance(op, ScopeOp) and (op.split is not None or mode is not SplitMode.NONE):
-            op.split = SplitAttr.of(mode)
-    for function in functions_of(module):
-        if kind_of(function) is FunctionKind.INCORE and SPLIT in function.attributes:
-            function.attributes[SPLIT] = SplitAttr.of(mode)
-
-
 def compile_program(
     program: ModuleOp,
     target: str = "a2a3",
-    mode: SplitMode | None = None,
+    mode: str | None = None,
     *,
     keep_stages: bool = False,
     progress: Callable[[str], Any] | None = None,
 ) -> CompiledKernel:
     """Runs all passes on a copy of the program.
 
-    `mode` replaces the author's split mode. Raises a Diagnostic when the kernel is refused, ValueError for an
-    unknown target.
+    `mode` (`up_down`, `left_right`, `none`) replaces the author's split mode. Raises a Diagnostic when the kernel
+    is refused, ValueError for an unknown target.
     """
     if target not in TARGETS:
         raise ValueError(f"unknown target {target!r}; known: {', '.join(TARGETS)}")
     source = program.clone()
     source.attributes[TARGET] = StringAttr(target)
     if mode is not None:
-        with_mode(source, mode)
+        ChooseSplitMode(mode).apply(Context(), source)
     module = source.clone()
     stages: list[Stage] = []
 
-    def after(name: str, module: ModuleOp) -> None:
+    def after(step: pipeline.Pass, module: ModuleOp) -> None:
         if progress:
-            progress(name)
+            progress(step.name)
         if keep_stages:
-            stages.append(Stage(name, module.clone()))
+            stages.append(Stage(step.name, module.clone()))
 
     module = pipeline.run(module, after=after)
     return CompiledKernel(source, module, target, stages)

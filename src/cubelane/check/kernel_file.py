@@ -47,7 +47,9 @@ def read_program(spec: str) -> ModuleOp:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as problem:
         raise Diagnostic(
-            f"the file is not UTF-8 text ({problem.reason} at byte {problem.start})", Location(str(path)), code="encoding"
+            f"the file is not UTF-8 text ({problem.reason} at byte {problem.start})",
+            Location(str(path)),
+            code="encoding",
         ) from None
     programs = language.parse_all(text, filename=str(path))
     if wanted is None:
@@ -109,7 +111,9 @@ def run_file(path: Path) -> ModuleType:
 def user_error(problem: Exception, path: Path) -> Diagnostic:
     """An exception of the user's own Python as a diagnostic at the line of their file that raised it."""
     if isinstance(problem, SyntaxError):
-        return Diagnostic(str(problem.msg), Location(str(path), problem.lineno or 0, problem.offset or 1), code="syntax")
+        return Diagnostic(
+            str(problem.msg), Location(str(path), problem.lineno or 0, problem.offset or 1), code="syntax"
+        )
     frames = [f for f in traceback.extract_tb(problem.__traceback__) if f.filename == str(path)]
     line = (frames[-1].lineno or 0) if frames else 0
     column = ((frames[-1].colno or 0) + 1) if frames else 0

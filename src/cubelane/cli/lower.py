@@ -16,7 +16,7 @@ def main(argv: list[str]) -> int:
     add_target(arguments)
     add_mode(arguments)
     given = arguments.parse_args(argv)
-    names = [step.name for step in pipeline.steps()]
+    names = list(pipeline.BY_NAME)
     if given.to not in (None, "none", *names):
         arguments.error(f"no pass named {given.to}; passes: {', '.join(names)}")
     module = prepared(read_program(given.file), given)

@@ -58,4 +58,3 @@ def run_command(name: str, arguments: list[str]) -> int:
 
 if __name__ == "__main__":
     main()
-

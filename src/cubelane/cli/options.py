@@ -2,15 +2,12 @@
 
 import argparse
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from cubelane.ir.kernel import TARGET
-from cubelane.ir.modes import with_mode
-from cubelane.ir.types import SplitMode
+from cubelane.passes.choose_split_mode import MODES, ChooseSplitMode
 from cubelane.targets import TARGETS
-
-MODES: dict[str, SplitMode] = {mode.name.lower(): mode for mode in SplitMode}
-"""Split modes by their name on the command line."""
 
 
 def add_target(arguments: argparse.ArgumentParser) -> None:
@@ -27,5 +24,5 @@ def prepared(module: ModuleOp, given: argparse.Namespace) -> ModuleOp:
     """The program with the chosen target and mode written into it."""
     module.attributes[TARGET] = StringAttr(given.target)
     if given.mode is not None:
-        with_mode(module, MODES[given.mode])
+        ChooseSplitMode(given.mode).apply(Context(), module)
     return module

@@ -4,16 +4,15 @@ Exit codes: 0 good, 1 the program is refused, 2 the command line is wrong or ask
 """
 
 import argparse
-import json
 import os
 import sys
 import tempfile
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
+from cubelane.cli.boundary import CommandLineError, guarded, parser, report
 from cubelane.emit.vpto import ARCHITECTURES, BACKENDS, LEVELS, Job, StageFailure, backend_of
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.pto.text import parse_pto, print_pto
@@ -29,55 +28,37 @@ NOT_BUILT = {
 }
 
 
-class CommandLineError(Exception):
-    """The command line is wrong; the text says how."""
+def ptoas(argv: list[str]) -> int:
+    """Runs the assembler inside the error boundary; the exit code."""
+    try:
+        return guarded(lambda: main(argv), as_json="--format=json" in argv)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> "None":  # type: ignore[override]
-        raise CommandLineError(message)
+def main(argv: list[str]) -> int:
+    """Runs the assembler; raises `CommandLineError` for a wrong command line."""
+    return _assemble(_parse(argv))
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="cubelane ptoas", description="Assembles PTO IR: sections, cube/vector split, VPTO IR.")
-    parser.add_argument("input", help="PTO file, - for standard input")
-    parser.add_argument("-o", dest="output", default="-", help="output file, - for standard output")
-    parser.add_argument("--pto-arch", choices=ARCHITECTURES, help="overrides the module attribute; default a3")
-    parser.add_argument("--pto-backend", choices=BACKENDS, help="overrides pto.backend")
-    parser.add_argument("--emit-pto-ir", action="store_true", help="stop after normalization and print")
-    parser.add_argument("--emit-vpto", action="store_true", help="print VPTO IR")
-    parser.add_argument("--pto-level", choices=LEVELS, help="level3: tiles have addresses; below: they have none")
+    options = parser("ptoas", "Assembles PTO IR: infers sections, splits into cube and vector modules.")
+    options.add_argument("input", help="PTO file, - for standard input")
+    options.add_argument("-o", dest="output", default="-", help="output file, - for standard output")
+    options.add_argument("--pto-arch", choices=ARCHITECTURES, help="overrides the module attribute; a3 without both")
+    options.add_argument("--pto-backend", choices=BACKENDS, help="overrides pto.backend")
+    options.add_argument("--emit-pto-ir", action="store_true", help="stop after normalization and print")
+    options.add_argument("--emit-vpto", action="store_true", help="print VPTO IR")
+    options.add_argument("--pto-level", choices=LEVELS, help="level3: tiles have addresses; below: they have none")
     for when in ("before", "after"):
-        parser.add_argument(
+        options.add_argument(
             f"--mlir-print-ir-{when}", action="append", default=[], metavar="PASS", help=f"print IR {when} a pass"
         )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how refusals are printed")
-    parser.add_argument("--enable-tile-op-expand", action="store_true", help="accepted, does nothing")
+    options.add_argument("--format", choices=("text", "json"), default="text", help="how refusals are printed")
+    options.add_argument("--enable-tile-op-expand", action="store_true", help="accepted, does nothing")
     for flag in NOT_BUILT:
-        parser.add_argument(flag, nargs="?", const=True, default=None, help="not built")
-    return parser
-
-
-def ptoas(argv: list[str]) -> int:
-    """Runs the assembler; the exit code."""
-    try:
-        return _assemble(_parse(argv))
-    except CommandLineError as error:
-        print(f"cubelane ptoas: error: {error}", file=sys.stderr)
-        return 2
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    except BrokenPipeError:
-        return 1
-    except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        print(
-            f"cubelane ptoas: internal error: {type(error).__name__}: {error}\n"
-            f"  at {Path(frame.filename).name}:{frame.lineno}; this is a bug in cubelane, "
-            "please report it together with the input",
-            file=sys.stderr,
-        )
-        return 3
+        options.add_argument(flag, nargs="?", const=True, default=None, help="not built")
+    return options
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
@@ -115,7 +96,7 @@ def _assemble(options: argparse.Namespace) -> int:
             for warning in job.warnings(program):
                 print(f"{file}: warning: {warning}", file=sys.stderr)
     except StageFailure as failure:
-        _report(failure.diagnostic, options.format)
+        report(failure.diagnostic, as_json=options.format == "json")
         if failure.summary is not None:
             print(f"Error: {failure.summary}", file=sys.stderr)
         return 1
@@ -147,10 +128,6 @@ def _watch(when: str, names: list[str]) -> Callable[[str, ModuleOp], None]:
             print(f"// IR dump {when} {name}\n{print_pto(program)}", file=sys.stderr)
 
     return show
-
-
-def _report(diagnostic: Diagnostic, form: str) -> None:
-    print(json.dumps(diagnostic.as_json()) if form == "json" else str(diagnostic), file=sys.stderr)
 
 
 def _write(name: str, text: str) -> None:

@@ -1,0 +1,24 @@
+"""`cubelane check`: every checker on one kernel, a table, exit 1 on a finding."""
+
+from cubelane.check.compiled import compile_program
+from cubelane.check.kernel_file import read_judge, read_program, split_name
+from cubelane.cli.boundary import parser, report
+from cubelane.cli.options import add_mode, add_target
+from cubelane.report.terminal import table
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command."""
+    arguments = parser("check", "Run every checker on a kernel.")
+    arguments.add_argument("file", metavar="FILE[:KERNEL]", help="the kernel file")
+    add_target(arguments)
+    add_mode(arguments)
+    given = arguments.parse_args(argv)
+    compiled = compile_program(read_program(given.file), given.target, given.mode)
+    verdict = compiled.judge(read_judge(split_name(given.file)[0]))
+    rows = [("execution", "ok" if not verdict.findings else verdict.findings[0].code)]
+    rows += [(f"equal to the {name}", "ok" if c.equal else c.describe()) for name, c in verdict.comparisons.items()]
+    print(table(("check", "verdict"), rows))
+    for finding in verdict.findings:
+        report(finding)
+    return 0 if verdict.equal else 1

@@ -1,0 +1,89 @@
+"""`cubelane compile`: lower, check, simulate against the reference meaning, write artifacts."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from cubelane import language
+from cubelane.check.compiled import CompiledKernel, Verdict, compile_program
+from cubelane.check.kernel_file import Judge, read_judge, read_program, split_name
+from cubelane.check.summary import HEADER, Summary, summarize
+from cubelane.cli.artifacts import write_text
+from cubelane.cli.boundary import parser, report
+from cubelane.cli.options import add_mode, add_target
+from cubelane.cli.progress import Progress
+from cubelane.emit.numpy_program import emit_functions
+from cubelane.report.terminal import render_json, table
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command; 0 when the kernel is equal to its references, 1 when it is not."""
+    arguments = parser("compile", "Lower a kernel, run it on the simulated core group and compare it with its meaning.")
+    arguments.add_argument("file", metavar="FILE[:KERNEL]", help="the kernel file")
+    add_target(arguments)
+    add_mode(arguments)
+    arguments.add_argument("--golden", metavar="FILE", help="a file that defines inputs() and golden(inputs)")
+    arguments.add_argument("--rtol", type=float, help="relative tolerance")
+    arguments.add_argument("--atol", type=float, help="absolute tolerance")
+    arguments.add_argument("--seed", type=int, default=0, help="seed of the inputs where the file defines none")
+    arguments.add_argument("-o", dest="folder", metavar="DIR", help="write IR, programs and summary here")
+    arguments.add_argument("--format", choices=("text", "json"), default="text", help="how to print the result")
+    given = arguments.parse_args(argv)
+    with Progress(enabled=given.format == "text") as progress:
+        judge = judge_of(given)
+        compiled = compile_program(
+            read_program(given.file), given.target, given.mode, keep_stages=bool(given.folder), progress=progress
+        )
+        progress("simulate")
+        verdict = compiled.judge(judge, seed=given.seed)
+        summary = summarize(compiled, verdict)
+        if given.folder:
+            write_artifacts(Path(given.folder), compiled, verdict, summary)
+    show(summary, verdict, given.format)
+    return 0 if verdict.equal else 1
+
+
+def judge_of(given: argparse.Namespace) -> Judge:
+    """Inputs, golden and tolerances: from the kernel file or the golden file, options first."""
+    path = Path(given.golden) if given.golden else split_name(given.file)[0]
+    judge = read_judge(path)
+    rtol = judge.rtol if given.rtol is None else given.rtol
+    atol = judge.atol if given.atol is None else given.atol
+    return Judge(judge.inputs, judge.golden, rtol, atol)
+
+
+def show(summary: Summary, verdict: Verdict, form: str) -> None:
+    """Prints the table row, and every finding and difference."""
+    if form == "json":
+        facts: dict[str, Any] = summary.as_json()
+        facts["findings"] = json.loads(render_json(verdict.findings))
+        facts["differences"] = {name: c.describe() for name, c in verdict.comparisons.items() if not c.equal}
+        print(json.dumps(facts, indent=1))
+        return
+    print(table(HEADER, [summary.row()]))
+    for finding in verdict.findings:
+        report(finding)
+    for name, comparison in verdict.comparisons.items():
+        if not comparison.equal:
+            print(f"differs from the {name}: {comparison.describe()}")
+
+
+def write_artifacts(folder: Path, compiled: CompiledKernel, verdict: Verdict, summary: Summary) -> None:
+    """The IR after each pass, the programs of the cores, a summary."""
+    write_text(folder / "00_source.py", language.print_program(compiled.source))
+    for number, stage in enumerate(compiled.stages, start=1):
+        write_text(folder / f"{number:02d}_after_{stage.name}.py", language.print_program(stage.module))
+    write_text(folder / "final.mlir", mlir(compiled.module))
+    for name, source in emit_functions(compiled.module).items():
+        write_text(folder / f"{name}_numpy.py", source)
+    facts = summary.as_json()
+    facts["findings"] = json.loads(render_json(verdict.findings))
+    write_text(folder / "summary.json", json.dumps(facts, indent=1) + "\n")
+
+
+def mlir(module: ModuleOp) -> str:
+    """The module as MLIR text."""
+    return f"{module}\n"

@@ -1,0 +1,80 @@
+"""`cubelane demo`: every example, on both targets, in every legal split mode."""
+
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from cubelane.check.compiled import compile_program
+from cubelane.check.kernel_file import read_judge, read_program
+from cubelane.check.summary import HEADER, summarize
+from cubelane.cli.boundary import CommandLineError, parser
+from cubelane.cli.progress import Progress
+from cubelane.ir.diagnostic import Diagnostic
+from cubelane.passes.choose_split_mode import MODES
+from cubelane.report.terminal import render, table
+from cubelane.targets import TARGETS
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one kernel on one target in one mode: a row, or a refusal."""
+
+    row: tuple[str, ...] | None = None
+    good: bool = False
+    refusal: str = ""
+    label: str = ""
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command; 0 when every legal combination is equal to its references."""
+    arguments = parser("demo", "Compile every kernel of a folder on both targets in every legal split mode.")
+    arguments.add_argument("folder", nargs="?", default="examples", help="the folder with the kernel files")
+    arguments.add_argument("--jobs", type=int, default=2, help="how many kernels to compile at once")
+    arguments.add_argument("--refusals", action="store_true", help="print each refusal in full")
+    given = arguments.parse_args(argv)
+    files = sorted(path for path in Path(given.folder).glob("*.py") if not path.name.startswith("_"))
+    if not files:
+        raise CommandLineError(f"no kernel files in {given.folder}")
+    start = time.perf_counter()
+    outcomes: list[Outcome] = []
+    with Progress() as progress, ProcessPoolExecutor(max_workers=given.jobs) as workers:
+        for file, part in zip(files, workers.map(compile_everywhere, files), strict=True):
+            outcomes += part
+            progress(f"{file.stem}: {len(outcomes)} of {len(files) * len(TARGETS) * len(MODES)}")
+    show(outcomes, given.refusals, time.perf_counter() - start)
+    return 0 if all(outcome.good for outcome in outcomes if outcome.row) else 1
+
+
+def compile_everywhere(path: Path) -> list[Outcome]:
+    """One kernel file on all targets in all modes."""
+    try:
+        program, judge = read_program(str(path)), read_judge(path)
+    except Diagnostic as problem:
+        return [Outcome((path.stem, "-", "-", "-", "-", "-", "-", problem.code), refusal=render(problem))]
+    outcomes: list[Outcome] = []
+    for target in TARGETS:
+        for mode in MODES:
+            label = f"{path.stem} {target} {mode}"
+            try:
+                compiled = compile_program(program, target, mode)
+            except Diagnostic as problem:
+                outcomes.append(Outcome(refusal=render(problem), label=label))
+                continue
+            verdict = compiled.judge(judge)
+            outcomes.append(Outcome(summarize(compiled, verdict).row(), verdict.equal, label=label))
+    return outcomes
+
+
+def show(outcomes: list[Outcome], in_full: bool, seconds: float) -> None:
+    """The table, the refused combinations, and a last line with the counts."""
+    rows = [outcome.row for outcome in outcomes if outcome.row]
+    refused = [outcome for outcome in outcomes if not outcome.row]
+    print(table(HEADER, rows))
+    if refused:
+        print("\nrefused, because the lanes cannot share the kernel out that way:")
+        for outcome in refused:
+            reason = outcome.refusal if in_full else outcome.refusal.splitlines()[0]
+            print(f"  {outcome.label}: {reason}")
+    good = sum(outcome.good for outcome in outcomes)
+    print(f"\n{good} of {len(rows)} equal, {len(refused)} refused, {seconds:.1f} s")

@@ -1,0 +1,40 @@
+"""`cubelane opt`: an xdsl-opt with our dialects and passes."""
+
+from collections.abc import Callable
+
+from xdsl.passes import ModulePass
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from cubelane.ir.context import DIALECTS
+from cubelane.passes import pipeline
+from cubelane.passes.choose_split_mode import ChooseSplitMode
+
+
+class CubelaneOptMain(xDSLOptMain):
+    """The driver of xDSL; dialects of ours come first, its own stay available."""
+
+    def register_all_dialects(self) -> None:
+        super().register_all_dialects()
+        for dialect in DIALECTS:
+            if dialect.name not in {registered for registered in self.ctx.registered_dialect_names}:
+                self.ctx.register_dialect(dialect.name, _constant(dialect))
+
+    def register_all_passes(self) -> None:
+        super().register_all_passes()
+        self.register_pass(ChooseSplitMode.name, lambda: ChooseSplitMode)
+        for step in pipeline.PASSES:
+            self.register_pass(step.name, _pass_of(step))
+
+
+def _constant(dialect: object) -> Callable[[], object]:
+    return lambda: dialect
+
+
+def _pass_of(step: pipeline.Pass) -> Callable[[], type[ModulePass]]:
+    return lambda: type(step.rewrite)
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command with xdsl-opt's own flags."""
+    CubelaneOptMain(args=argv).run()
+    return 0

@@ -92,9 +92,7 @@ class _Placement:
 
     def __init__(self, statements: list[Statement]) -> None:
         self.statements = statements
-        self.kinds: list[Affinity | None] = [
-            s.kind if s.weight is Weight.CARRIER else None for s in statements
-        ]
+        self.kinds: list[Affinity | None] = [s.kind if s.weight is Weight.CARRIER else None for s in statements]
         self.before = self._nearest(range(len(statements)))
         self.after = self._nearest(range(len(statements) - 1, -1, -1))
         self.problems: dict[int, Diagnostic] = {}

@@ -117,6 +117,8 @@ class OpDecl:
     type_order: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
     tags: frozenset[str] = field(default_factory=frozenset[str])
+    raw: str | None = None
+    """The raw instruction that a semantic op becomes (spec/pto.md 8.3)."""
     lanes: str | None = None
     """The meaning on lanes as a NumPy expression over operand names; None where a simulator has its own."""
 
@@ -157,6 +159,7 @@ def declare(
     type_order: tuple[str, ...] = (),
     rules: tuple[Rule, ...] = (),
     tags: str = "",
+    raw: str | None = None,
     lanes: str | None = None,
 ) -> OpDecl:
     """An entry of the table. `signature` is described at the top of this module."""
@@ -177,5 +180,6 @@ def declare(
         type_order,
         rules,
         frozenset(tags.split()),
+        raw,
         lanes,
     )

@@ -1,4 +1,4 @@
-"""Rewrites semantic ops into the raw instructions of the hardware (spec/pto.md 8.3)."""
+"""The last check before VPTO IR leaves (spec/pto.md 7.2)."""
 
 from dataclasses import dataclass
 
@@ -6,12 +6,17 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from cubelane.analysis.pto_emission import findings
+from cubelane.ir.diagnostic import refuse
+
 
 @dataclass(frozen=True)
 class PTOValidateVPTOEmissionIR(ModulePass):
-    """Placeholder."""
+    """Refuses the first op that breaks a rule of emission: scopes, mask widths, purity of the children, leftovers."""
 
     name = "pto-validate-vpto-emission-ir"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        pass
+        found = next(findings(op), None)
+        if found is not None:
+            raise refuse(found.op, found.message, instead=found.instead, code=found.code)

@@ -15,7 +15,7 @@ MAD_CLAUSES = (
 )
 
 
-def _mad(name: str, extra: str = "", tags: str = "") -> OpDecl:
+def _mad(name: str, raw: str, extra: str = "", tags: str = "") -> OpDecl:
     return declare(
         name,
         f"lhs:ptr rhs:ptr dst:ptr {extra} m:i64 n:i64 k:i64",
@@ -26,6 +26,7 @@ def _mad(name: str, extra: str = "", tags: str = "") -> OpDecl:
         clauses=MAD_CLAUSES,
         rules=(matrix_spaces, matrix_elements),
         tags=f"mad {tags}",
+        raw=raw,
     )
 
 
@@ -44,12 +45,12 @@ def _raw(name: str, extra: str = "") -> OpDecl:
 BIAS = "bias:ptr"
 
 OPS: tuple[OpDecl, ...] = (
-    _mad("mad", tags="zero_init"),
-    _mad("mad_acc"),
-    _mad("mad_bias", BIAS, tags="has_bias"),
-    _mad("mad_mx", tags="zero_init mx"),
-    _mad("mad_mx_acc", tags="mx"),
-    _mad("mad_mx_bias", BIAS, tags="has_bias mx"),
+    _mad("mad", "mad_raw", tags="zero_init"),
+    _mad("mad_acc", "mad_raw"),
+    _mad("mad_bias", "mad_bias_raw", BIAS, tags="has_bias"),
+    _mad("mad_mx", "mad_mx_raw", tags="zero_init"),
+    _mad("mad_mx_acc", "mad_mx_raw"),
+    _mad("mad_mx_bias", "mad_mx_bias_raw", BIAS, tags="has_bias"),
     _raw("mad_raw"),
     _raw("mad_bias_raw", BIAS),
     _raw("mad_mx_raw"),

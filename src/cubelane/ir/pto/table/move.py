@@ -37,6 +37,8 @@ def _move(
     affinity: CoreAffinity | None = None,
     clauses: tuple[Clause, ...] = (),
     separator: str = " ",
+    raw: str | None = None,
+    tags: str = "",
 ) -> OpDecl:
     return declare(
         name,
@@ -48,7 +50,8 @@ def _move(
         clauses=clauses,
         clause_separator=separator,
         rules=rules,
-        tags="mte",
+        tags=f"mte {tags}",
+        raw=raw,
     )
 
 
@@ -60,14 +63,44 @@ def _raw(name: str, operands: str, pipe: Pipe, affinity: CoreAffinity | None = N
 SIZES = "start_row:i64 start_col:i64"
 
 SEMANTIC = (
-    _move("mte_gm_ub", "src:gm dst:ub l2:i64 len:i64", Pipe.MTE2, clauses=(NBURST, LOOP, PAD)),
-    _move("mte_ub_gm", "src:ub dst:gm len:i64", Pipe.MTE3, clauses=(NBURST, CACHE, LOOP)),
-    _move("mte_ub_ub", "src:ub dst:ub len:i64", Pipe.V, clauses=(NBURST,)),
-    _move("mte_ub_l1", "src:ub dst:l1 len:i64", Pipe.MTE3, affinity=OnCube, clauses=(NBURST,)),
-    _move("mte_l1_ub", "src:l1 dst:ub len:i64", Pipe.MTE1, affinity=OnCube, clauses=(NBURST, LOOP)),
-    _move("mte_gm_l1", "src:gm dst:l1 len:i64", Pipe.MTE2, clauses=(NBURST, LOOP)),
-    _move("mte_l1_bt", "src:l1 dst:bt len:i64", Pipe.MTE1, clauses=(NBURST,)),
-    _move("mte_l1_fb", "src:l1 dst:fb len:i64", Pipe.MTE1, clauses=(NBURST,)),
+    _move(
+        "mte_gm_ub",
+        "src:gm dst:ub l2:i64 len:i64",
+        Pipe.MTE2,
+        clauses=(NBURST, LOOP, PAD),
+        raw="copy_gm_to_ubuf",
+        tags="to_ub",
+    ),
+    _move(
+        "mte_ub_gm",
+        "src:ub dst:gm len:i64",
+        Pipe.MTE3,
+        clauses=(NBURST, CACHE, LOOP),
+        raw="copy_ubuf_to_gm",
+        tags="to_gm",
+    ),
+    _move("mte_ub_ub", "src:ub dst:ub len:i64", Pipe.V, clauses=(NBURST,), raw="copy_ubuf_to_ubuf", tags="burst sid"),
+    _move(
+        "mte_ub_l1",
+        "src:ub dst:l1 len:i64",
+        Pipe.MTE3,
+        affinity=OnCube,
+        clauses=(NBURST,),
+        raw="copy_ubuf_to_cbuf",
+        tags="burst sid",
+    ),
+    _move(
+        "mte_l1_ub",
+        "src:l1 dst:ub len:i64",
+        Pipe.MTE1,
+        affinity=OnCube,
+        clauses=(NBURST, LOOP),
+        raw="copy_cbuf_to_ubuf",
+        tags="burst sid",
+    ),
+    _move("mte_gm_l1", "src:gm dst:l1 len:i64", Pipe.MTE2, clauses=(NBURST, LOOP), raw="copy_gm_to_cbuf", tags="burst"),
+    _move("mte_l1_bt", "src:l1 dst:bt len:i64", Pipe.MTE1, clauses=(NBURST,), raw="copy_cbuf_to_bt", tags="burst conv"),
+    _move("mte_l1_fb", "src:l1 dst:fb len:i64", Pipe.MTE1, clauses=(NBURST,), raw="copy_cbuf_to_fbuf", tags="burst"),
     _move(
         "mte_gm_l1_frac",
         "src:gm dst:l1",
@@ -81,9 +114,24 @@ SEMANTIC = (
             Clause("ctrl", 2, 2, types=ClauseTypes.NAMED, required=True),
         ),
         separator=", ",
+        tags="frac",
     ),
-    _move("mte_l1_l0a", f"src:l1 dst:l0a m:i64 k:i64 {SIZES}", Pipe.MTE1, not_negative("start_row", "start_col")),
-    _move("mte_l1_l0b", f"src:l1 dst:l0b k:i64 n:i64 {SIZES}", Pipe.MTE1, not_negative("start_row", "start_col")),
+    _move(
+        "mte_l1_l0a",
+        f"src:l1 dst:l0a m:i64 k:i64 {SIZES}",
+        Pipe.MTE1,
+        not_negative("start_row", "start_col"),
+        raw="load_cbuf_to_ca",
+        tags="fractal",
+    ),
+    _move(
+        "mte_l1_l0b",
+        f"src:l1 dst:l0b k:i64 n:i64 {SIZES}",
+        Pipe.MTE1,
+        not_negative("start_row", "start_col"),
+        raw="load_cbuf_to_cb",
+        tags="fractal",
+    ),
     _move("mte_l1_l0a_mx", f"src:l1 dst:any m:i64 k:i64 {SIZES}", Pipe.MTE1),
     _move("mte_l1_l0b_mx", f"src:l1 dst:any k:i64 n:i64 {SIZES}", Pipe.MTE1),
     _move(
@@ -93,6 +141,8 @@ SEMANTIC = (
         fixpipe_clauses(FIXPIPE_ORDER),
         clauses=FIXPIPE,
         separator=", ",
+        raw="copy_matrix_cc_to_ub",
+        tags="fixpipe",
     ),
     _move(
         "mte_l0c_l1",
@@ -101,6 +151,8 @@ SEMANTIC = (
         fixpipe_clauses(FIXPIPE_ORDER),
         clauses=FIXPIPE[1:],
         separator=", ",
+        raw="copy_matrix_cc_to_cbuf",
+        tags="fixpipe",
     ),
     _move(
         "mte_l0c_gm",
@@ -109,6 +161,8 @@ SEMANTIC = (
         fixpipe_clauses(FIXPIPE_ORDER),
         clauses=(*FIXPIPE[1:], ATOMIC),
         separator=", ",
+        raw="copy_matrix_cc_to_gm",
+        tags="fixpipe",
     ),
 )
 

@@ -1,0 +1,147 @@
+"""Which values name the memory of a parameter, and how a function uses its parameters (spec/front.md 3.4).
+
+A tensor is a handle: what `assemble`, `store` and `write` give back names the same memory after the write. A loop
+carry or an if-result is a handle when every value that arrives there names the same parameter.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import scf
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
+
+from cubelane.analysis.value_flow import Join, arrives_at, joins_of
+from cubelane.ir import gm
+from cubelane.ir.kernel import Direction, direction_of
+from cubelane.ir.tile.movement import StoreOp
+from cubelane.ir.types import TensorType
+
+Functions = Mapping[str, FuncOp]
+"""The functions of the program by name."""
+
+
+def written_slot(op: Operation) -> int | None:
+    """The position of the operand that the op writes and hands back, None for an op that writes none."""
+    if isinstance(op, gm.AssembleOp | gm.WriteOp):
+        return 0
+    return len(op.operands) - 1 - len(op.shapes) if isinstance(op, StoreOp) else None
+
+
+class TensorHandles:
+    """The parameter each tensor value of a function names, if it names one."""
+
+    def __init__(self, body: Block, functions: Functions | None = None, made: Sequence[SSAValue] = ()):
+        """`made` are tensors of the function itself that count as memory, too."""
+        memories = [*(a for a in body.args if isinstance(a.type, TensorType)), *made]
+        self._roots: dict[SSAValue, SSAValue] = {memory: memory for memory in memories}
+        self._functions = functions or {}
+        self._visit(body)
+
+    def __getitem__(self, value: SSAValue) -> SSAValue | None:
+        """The parameter whose memory the value names; None for a computed value."""
+        return self._roots.get(value)
+
+    def _visit(self, block: Block) -> None:
+        for op in block.ops:
+            if op.regions:
+                self._compound(op)
+            elif isinstance(op, CallOp):
+                self._call(op)
+            elif (slot := written_slot(op)) is not None:
+                self._name(op.results[0], self._roots.get(op.operands[slot]))
+
+    def _name(self, value: SSAValue, root: SSAValue | None) -> bool:
+        """Records what a value names; whether that is news."""
+        if self._roots.get(value) is root:
+            return False
+        if root is None:
+            del self._roots[value]
+        else:
+            self._roots[value] = root
+        return True
+
+    def _compound(self, op: Operation) -> None:
+        joins = [j for j in joins_of(op) if isinstance(j.targets[0].type, TensorType)]
+        entering = isinstance(op, scf.ForOp | scf.WhileOp)
+        for join in joins if entering else ():
+            first = self._roots.get(join.sources[0].value)
+            for target in join.targets:
+                self._name(target, first)
+        while True:
+            for region in op.regions:
+                for block in region.blocks:
+                    self._visit(block)
+            changed = [self._meet(join) for join in joins]
+            if not (entering and any(changed)):
+                return
+
+    def _meet(self, join: Join) -> bool:
+        roots = [self._roots.get(source.value) for source in join.sources]
+        common = roots[0] if all(root is roots[0] for root in roots) else None
+        return any([self._name(target, common) for target in join.targets])
+
+    def _call(self, op: CallOp) -> None:
+        callee = self._functions.get(op.callee.string_value())
+        if callee is None:
+            return
+        for result, index in zip(op.results, returned_parameters(callee), strict=True):
+            if index is not None:
+                self._name(result, self._roots.get(op.operands[index]))
+
+
+def return_of(function: FuncOp) -> ReturnOp:
+    """The return of a function."""
+    last = function.body.block.last_op
+    assert isinstance(last, ReturnOp)
+    return last
+
+
+def returned_parameters(function: FuncOp) -> list[int | None]:
+    """For each returned value the parameter that it is, None for one that is no parameter."""
+    block = function.body.block
+    return [
+        value.index if isinstance(value, BlockArgument) and value.owner is block else None
+        for value in return_of(function).arguments
+    ]
+
+
+def directions(function: FuncOp, functions: Functions | None = None) -> list[Direction]:
+    """The direction of each parameter by use: written is Out, written and read InOut, else In."""
+    block = function.body.block
+    handles = TensorHandles(block, functions)
+    read, written = set[SSAValue](), set[SSAValue]()
+
+    def note(value: SSAValue, uses: Sequence[Use]) -> None:
+        root = handles[value]
+        if root is None:
+            return
+        for use in uses:
+            reads, writes = _access(use, functions or {})
+            if reads:
+                read.add(root)
+            if writes:
+                written.add(root)
+
+    for argument in block.args:
+        note(argument, list(argument.uses))
+    for op in function.walk():
+        for result in op.results:
+            note(result, list(result.uses))
+        for region in op.regions if op is not function else ():
+            for argument in region.block.args if region.blocks else ():
+                note(argument, list(argument.uses))
+    kinds = {(True, True): Direction.INOUT, (False, True): Direction.OUT}
+    return [kinds.get((a in read, a in written), Direction.IN) for a in block.args]
+
+
+def _access(use: Use, functions: Functions) -> tuple[bool, bool]:
+    """Whether a use reads, and whether it writes."""
+    op = use.operation
+    if written_slot(op) == use.index:
+        return False, True
+    if isinstance(op, gm.DimOp | ReturnOp) or arrives_at(use):
+        return False, False
+    if isinstance(op, CallOp) and (callee := functions.get(op.callee.string_value())) is not None:
+        direction = direction_of(callee, use.index)
+        return direction is not Direction.OUT, direction is not Direction.IN
+    return True, False

@@ -1,0 +1,128 @@
+"""The order of all passes, as data (spec/front.md 3.1, passes.md 1.1 and 1.2).
+
+A stage names its pass, the module it lives in and the properties it requires, produces and invalidates. Modules are
+imported when a stage runs, so a program that stops early never loads the rest.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from cubelane.ir.kernel import target_name
+
+After = Callable[["Pass", ModuleOp], None]
+"""Called with each pass that ran and the program it left."""
+
+SSA, OUTLINED, TILES, FLAT, SPACES = "SSAForm", "SplitIncoreOrch", "IncoreTileOps", "TileOps2D", "TileMemoryInferred"
+REGIONS, EXPANDED, VECTOR_SPLIT = "AivSplitValid", "MixedKernelExpanded", "VectorKernelSplit"
+CASTS, LAYOUTS, ACC_STORES = "CastsLegal", "BackendLayoutsResolved", "AccToGmStoreValid"
+"""Properties of a program that passes require and produce."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One stage: callable on a program, which it changes in place and gives back."""
+
+    name: str
+    module: str
+    required: frozenset[str] = frozenset()
+    produced: frozenset[str] = frozenset()
+    invalidated: frozenset[str] = frozenset()
+    targets: frozenset[str] | None = None
+    """Machines the stage is for; None means all."""
+
+    def get_name(self) -> str:
+        """The name of the pass."""
+        return self.name
+
+    @cached_property
+    def rewrite(self) -> ModulePass:
+        """The xDSL pass, imported on first use."""
+        for candidate in vars(import_module(self.module)).values():
+            if isinstance(candidate, type) and issubclass(candidate, ModulePass) and candidate is not ModulePass:
+                if candidate.name == self.name:
+                    return candidate()
+        raise ImportError(f"{self.module} has no pass named {self.name}")
+
+    def applies_to(self, program: ModuleOp) -> bool:
+        """Whether the stage has work on the program's machine."""
+        return self.targets is None or target_name(program) in self.targets
+
+    def __call__(self, program: ModuleOp) -> ModuleOp:
+        """Runs the pass in place."""
+        from cubelane.ir.context import new_context
+
+        if self.applies_to(program):
+            self.rewrite.apply(new_context(), program)
+        return program
+
+
+def _pass(
+    name: str,
+    module: str | None = None,
+    *,
+    requires: tuple[str, ...] = (),
+    produces: tuple[str, ...] = (),
+    invalidates: tuple[str, ...] = (),
+    targets: tuple[str, ...] | None = None,
+) -> Pass:
+    return Pass(
+        name,
+        f"cubelane.passes.{module or name.replace('-', '_')}",
+        frozenset(requires),
+        frozenset(produces),
+        frozenset(invalidates),
+        None if targets is None else frozenset(targets),
+    )
+
+
+_TILE = (SSA, OUTLINED, TILES)
+_READY = (*_TILE, FLAT, SPACES)
+
+PASSES: tuple[Pass, ...] = (
+    _pass("outline-incore-scopes", requires=(SSA,), produces=(SSA, OUTLINED, REGIONS)),
+    _pass("convert-tensor-to-tile", requires=(SSA, OUTLINED), produces=(*_TILE, REGIONS)),
+    _pass("flatten-tile-nd-to-2d", requires=_TILE, produces=(*_TILE, FLAT)),
+    _pass("legalize-tile-cast", requires=(*_TILE, FLAT), produces=(CASTS,)),
+    _pass("auto-tile-matmul-l0", requires=(*_TILE, FLAT), produces=(*_TILE, FLAT)),
+    _pass("simplify", requires=(SSA,), produces=(SSA,)),
+    _pass("infer-tile-memory-space", requires=(*_TILE, FLAT), produces=(SPACES, ACC_STORES, REGIONS)),
+    _pass("resolve-backend-op-layouts", requires=_READY, produces=(LAYOUTS,)),
+    _pass("lower-auto-vector-split", requires=(*_READY, REGIONS), produces=_READY, invalidates=(REGIONS,)),
+    _pass("expand-mixed-kernel", requires=_READY, produces=(SSA, EXPANDED), invalidates=(LAYOUTS,)),
+    _pass("inject-gm-pipe-buffer", requires=(SSA, EXPANDED), produces=(SSA, EXPANDED), targets=("a2a3",)),
+    _pass("split-vector-kernel", requires=(SSA, EXPANDED), produces=(SSA, VECTOR_SPLIT)),
+    _pass("stamp-tfree-split", requires=(OUTLINED,)),
+)
+"""All passes in the order they run."""
+
+BY_NAME: dict[str, Pass] = {stage.name: stage for stage in PASSES}
+"""The passes by name."""
+
+TILE_STAGE = "resolve-backend-op-layouts"
+"""The last pass before the two lanes are told apart."""
+
+
+def pass_named(name: str) -> Pass:
+    """The pass of a name, also when written with underscores; KeyError with the known names otherwise."""
+    stage = BY_NAME.get(name.replace("_", "-"))
+    if stage is None:
+        raise KeyError(f"no pass is named {name}; there are {', '.join(BY_NAME)}")
+    return stage
+
+
+def run(program: ModuleOp, until: str | None = None, after: After | None = None) -> ModuleOp:
+    """Runs the passes in order, up to and including `until`; `after` is called behind every pass that ran."""
+    last = None if until is None else pass_named(until)
+    for stage in PASSES:
+        if stage.applies_to(program):
+            stage(program)
+            if after is not None:
+                after(stage, program)
+        if stage is last:
+            break
+    return program

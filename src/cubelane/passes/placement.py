@@ -1,0 +1,85 @@
+"""Puts new ops in place: location, name and position of the op they stand for come along."""
+
+from typing import Any
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from cubelane.ir.diagnostic import Diagnostic, Location
+from cubelane.ir.surface import Bound, SurfaceOp
+
+
+def at(op: Operation, problem: Diagnostic) -> Diagnostic:
+    """A diagnostic that knows its place, for one raised by a type rule."""
+    if not problem.location.line:
+        problem.location = Location.of(op)
+    return problem
+
+
+def insert(new: Operation, anchor: Operation, name: str | None = None) -> Operation:
+    """Puts `new` before `anchor`, at the same location in the user's text."""
+    new.location = anchor.location
+    block = anchor.parent
+    assert block is not None
+    block.insert_op_before(new, anchor)
+    if name is not None:
+        for result in new.results:
+            result.name_hint = name
+    return new
+
+
+def build(
+    kind: type[SurfaceOp],
+    anchor: Operation,
+    name: str | None,
+    arguments: dict[str, Any],
+    result_type: Attribute | None = None,
+) -> SSAValue:
+    """A new op before `anchor`, made from the arguments of a call; its result."""
+    try:
+        new = kind.from_call(Bound(arguments), result_type)
+    except Diagnostic as problem:
+        raise at(anchor, problem) from None
+    return insert(new, anchor, name).results[0]
+
+
+def replace(op: Operation, *values: SSAValue) -> None:
+    """Uses `values` instead of the results of an op, and removes the op."""
+    for old, new in zip(op.results, values, strict=True):
+        old.replace_all_uses_with(new)
+    block = op.parent
+    assert block is not None
+    block.erase_op(op)
+
+
+def retype(value: SSAValue, type_: Attribute) -> SSAValue:
+    """The value with another type; the old object is void afterwards."""
+    return value if value.type == type_ else Rewriter.replace_value_with_new_type(value, type_)
+
+
+def base_name(value: SSAValue) -> str:
+    """The user's name of a value, without what passes appended; `t` for a value without a name."""
+    return (value.name_hint or "t").split("__")[0] or "t"
+
+
+class Constants:
+    """Index constants at the top of a function, each made once."""
+
+    def __init__(self, block: Block):
+        self._block = block
+        self._known: dict[int, SSAValue] = {}
+
+    def __getitem__(self, number: int) -> SSAValue:
+        """The index constant."""
+        if number not in self._known:
+            constant = ConstantOp(IntegerAttr(number, IndexType()))
+            first = self._block.first_op
+            assert first is not None
+            self._known[number] = insert(constant, first).results[0]
+        return self._known[number]
+
+    def all(self, numbers: tuple[int, ...] | list[int]) -> list[SSAValue]:
+        """One index constant a number."""
+        return [self[number] for number in numbers]

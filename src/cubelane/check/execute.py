@@ -1,0 +1,103 @@
+"""One call to run a program: the final one on the simulated core group, the first one by the oracle."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from cubelane.check.arrays import arguments_of, draw, parameter_names, written_parameters
+from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.kernel import Direction, direction_of
+from cubelane.sim.group import Schedule, Suspect
+from cubelane.sim.machine import Machine, Stopped, entry_functions
+from cubelane.sim.primitives import Poison
+from cubelane.sim.result import Event, RunResult
+
+__all__ = ["Event", "RunResult", "Schedule", "draw_inputs", "run_group"]
+
+_SECOND = (17.0, 37)
+"""What undefined cells hold in the second run: any value but that of the first."""
+
+
+def draw_inputs(module: ModuleOp, seed: int = 0, entry: str | None = None) -> dict[str, Any]:
+    """Inputs from the parameter types of the entry; see `arrays.draw`."""
+    result: dict[str, Any] = {}
+    for function in entry_functions(module, entry):
+        result |= draw(function, seed)
+    return result
+
+
+def run_group(
+    module: ModuleOp,
+    inputs: Mapping[str, Any],
+    target: str | None = None,
+    *,
+    schedule: Schedule | None = None,
+    entry: str | None = None,
+) -> RunResult:
+    """Runs the final program. `inputs` are not changed; what is wrong with the kernel is in the findings.
+
+    When a store wrote what may stem from undefined cells, the program runs a second time with other values in
+    them: a difference is a finding. Raises a Diagnostic for inputs that do not fit,
+    or a program with no executable form.
+    """
+    functions = entry_functions(module, entry)
+    poison = Poison()
+    result, suspects, machine = _run_once(module, functions, inputs, schedule or Schedule(), poison)
+    if result.ok and (suspects or poison.used):
+        second, _, _ = _run_once(module, functions, inputs, schedule or Schedule(), Poison(*_SECOND))
+        result.findings += _leaks(result, second, suspects, machine)
+    return result
+
+
+def _run_once(
+    module: ModuleOp, functions: list[FuncOp], inputs: Mapping[str, Any], schedule: Schedule, poison: Poison
+) -> tuple[RunResult, list[Suspect], Machine]:
+    machine = Machine(module, schedule, poison)
+    arguments: dict[str, Any] = {}
+    for function in functions:
+        arguments = {**arguments_of(function, dict(inputs)), **arguments}
+    for function in functions:
+        for i, name in enumerate(parameter_names(function)):
+            if direction_of(function, i) is Direction.OUT:
+                machine.memory.declare_undefined(arguments[name])
+    calls = [(f.sym_name.data, [arguments[n] for n in parameter_names(f)]) for f in functions]
+    returned: Any = None
+    try:
+        if len(calls) == 1:
+            returned = machine.call(*calls[0])
+        else:
+            returned = machine.together(*calls)[-1]
+    except Stopped:
+        pass
+    names = [n for f in functions for n in written_parameters(f)]
+    outputs = {n: arguments[n] for n in dict.fromkeys(names)}
+    result = RunResult(outputs, returned, machine.findings, machine.notes, machine.events)
+    return result, machine.suspects, machine
+
+
+def _leaks(first: RunResult, second: RunResult, suspects: list[Suspect], machine: Machine) -> list[Diagnostic]:
+    """Elements that depend on what undefined cells happened to hold."""
+    found: list[Diagnostic] = []
+    for name, array in first.outputs.items():
+        other = second.outputs[name]
+        changed = (array != other) & ~((array != array) & (other != other))
+        if not changed.any():
+            continue
+        place = tuple(int(i) for i in np.argwhere(changed)[0])
+        suspect = next((s for s in suspects if s.tensor is array and changed[s.index][s.cells].any()), None)
+        where = machine.last_store(array, place) if suspect is None else suspect.line
+        who = f"{suspect.agent}: " if suspect else ""
+        found.append(
+            Diagnostic(
+                f"{who}an undefined cell was stored: {name}{list(place)} has no value of its own",
+                where.location,
+                (f"{int(changed.sum())} elements of {name} depend on what cells outside the valid extent hold",),
+                code="poison",
+            )
+        )
+    if not found and second.findings:
+        found = second.findings
+    return found

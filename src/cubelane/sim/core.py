@@ -1,0 +1,220 @@
+"""One agent of the core group: the words of an emitted program that touch rings or global memory."""
+
+import sys
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cubelane.sim.clock import Clock
+from cubelane.sim.memory import Access
+from cubelane.sim.primitives import PURE, Array, Fault, is_float
+from cubelane.sim.ring import TO_CUBE, TO_LANES, Ring
+
+if TYPE_CHECKING:
+    from cubelane.sim.group import Group
+
+_frame = sys._getframe  # pyright: ignore[reportPrivateUsage]
+
+Blocking = Generator[None, None, Any]
+
+
+@dataclass(frozen=True)
+class Wait:
+    """What an agent waits for, at which emitted line."""
+
+    ready: Callable[[], bool]
+    ring: Ring
+    kind: str
+    place: int
+
+
+class Core:
+    """The cube core (`lane` None) or a vector lane, with its namespace for an emitted program."""
+
+    def __init__(self, group: "Group", agent: int, name: str, lane: int | None, agents: int):
+        self.group, self.agent, self.name, self.lane_number = group, agent, name, lane
+        self.clock = Clock(agent, agents)
+        self.waiting: Wait | None = None
+        self.opened: set[tuple[str, int]] = set()
+        self.memory, self.poison_value = group.memory, group.poison
+
+    def namespace(self) -> dict[str, Any]:
+        """Every name that an emitted program may use."""
+        words = ("window", "put", "read", "write", "gather_rows", "poison", "box", "push", "pop", "free", "open_pipe")
+        return {**PURE, **{w: getattr(self, w) for w in (*words, "lane", "block", "blocks")}}
+
+    # --- where am I ------------------------------------------------------------------------------------------
+
+    def lane(self) -> int:
+        """The lane this program runs on."""
+        return self.lane_number or 0
+
+    def block(self) -> int:
+        """The number of this core group."""
+        return 0
+
+    def blocks(self) -> int:
+        """How many core groups run."""
+        return 1
+
+    # --- tiles -----------------------------------------------------------------------------------------------
+
+    def poison(self, shape: Sequence[int], dtype: Any) -> Array:
+        """A tile of undefined cells."""
+        return self.poison_value.fill(shape, dtype)
+
+    def box(self, part: Array, shape: Sequence[int], dtype: Any) -> Array:
+        """A tile with its valid part at the origin, undefined elsewhere."""
+        if part.shape == tuple(shape):
+            return part
+        result = self.poison_value.fill(shape, dtype)
+        result[tuple(slice(0, e) for e in part.shape)] = part
+        return result
+
+    # --- global memory ---------------------------------------------------------------------------------------
+
+    def _touch(self, view: Array, writes: bool, atomic: bool = False, place: int = 0) -> None:
+        written = hash(view.tobytes()) if writes and not atomic and self.group.lanes == 2 else None
+        self.memory.note(Access(self.agent, place, self.clock.now, view, writes, atomic, written))
+
+    def window(self, tensor: Array, offsets: Sequence[int], shape: Sequence[int], valid: Sequence[int] | None) -> Array:
+        """A copy of a window; cells outside `valid` are undefined."""
+        extents = valid or shape
+        index = self.memory.window(tensor, offsets, extents)
+        view = tensor[index]
+        place = _frame(1).f_lineno
+        if self.memory.undefined and not self.memory.is_defined(tensor, index):
+            self.group.undefined_read(self, place)
+        self._touch(view, False, place=place)
+        self.group.event(self, "load", "", None, place)
+        part = view.reshape(extents)
+        if part.shape == tuple(shape):
+            return part.copy()
+        return self.box(part, shape, tensor.dtype)
+
+    def put(
+        self, tensor: Array, offsets: Sequence[int], tile: Array, shapes: Sequence[int] | None, atomic: int | None
+    ) -> Array:
+        """Writes a tile to a window, converted to the tensor's element type; `atomic` 1 adds."""
+        if 0 in tile.shape:
+            return tensor
+        extents = self._store_extents(tensor, tile, shapes)
+        index = self.memory.window(tensor, offsets, extents)
+        place = _frame(1).f_lineno
+        data = tile.reshape(tensor[index].shape)
+        if is_float(data.dtype) and (undefined := np.isnan(data)).any():
+            self.group.undefined_store(self, tensor, index, undefined, place)
+        if atomic:
+            tensor[index] += data.astype(tensor.dtype)
+        else:
+            tensor[index] = data
+        if (written := self.memory.undefined.get(id(tensor))) is not None:
+            written[index] = True
+        self._touch(tensor[index], True, bool(atomic), place)
+        self.group.stored(self, tensor, index, place)
+        return tensor
+
+    @staticmethod
+    def _store_extents(tensor: Array, tile: Array, shapes: Sequence[int] | None) -> Sequence[int]:
+        if shapes and int(np.prod(shapes)) == tile.size:
+            return shapes
+        if tile.ndim <= tensor.ndim:
+            return tile.shape
+        lead = tile.ndim - tensor.ndim
+        return tile.shape[lead:]
+
+    def read(self, tensor: Array, position: Sequence[int]) -> Any:
+        """One element as a Python number."""
+        index = self.memory.window(tensor, position, (1,) * len(position))
+        place = _frame(1).f_lineno
+        if not self.memory.is_defined(tensor, index):
+            self.group.undefined_read(self, place)
+        self._touch(tensor[index], False, place=place)
+        return tensor[index].item()
+
+    def write(self, tensor: Array, position: Sequence[int], scalar: Any) -> Array:
+        """Writes one element."""
+        index = self.memory.window(tensor, position, (1,) * len(position))
+        tensor[index] = scalar
+        if (written := self.memory.undefined.get(id(tensor))) is not None:
+            written[index] = True
+        self._touch(tensor[index], True, place=_frame(1).f_lineno)
+        return tensor
+
+    def gather_rows(
+        self,
+        target: Array,
+        tensor: Array,
+        offsets: Sequence[int],
+        source_offsets: Sequence[int],
+        sizes: Sequence[int],
+    ) -> Array:
+        """A copy of the target tile with a window of global memory in its cells at `offsets`."""
+        index = self.memory.window(tensor, source_offsets, sizes)
+        place = _frame(1).f_lineno
+        if not self.memory.is_defined(tensor, index):
+            self.group.undefined_read(self, place)
+        self._touch(tensor[index], False, place=place)
+        return PURE["paste"](target, tensor[index].reshape(sizes), offsets)
+
+    # --- rings -----------------------------------------------------------------------------------------------
+
+    def open_pipe(self, mask: int, slot_size: int, slot_num: int | None, pipe: int | None) -> None:
+        """Opens this core's end of the rings that `mask` names (1 to the lanes, 2 to the cube)."""
+        number = slot_num or (4 if mask == 3 else 8)
+        for bit, direction in ((1, TO_LANES), (2, TO_CUBE)):
+            if mask & bit:
+                self.group.open_ring(direction, pipe or 0, number, slot_size)
+                self.opened.add((direction, pipe or 0))
+
+    def _ring(self, producing: bool, pipe: int | None) -> Ring:
+        direction = TO_LANES if producing == (self.lane_number is None) else TO_CUBE
+        key = (direction, pipe or 0)
+        if key not in self.opened:
+            raise Fault(f"the ring {direction} (pipe {pipe or 0}) is not open on this core", code="protocol")
+        return self.group.rings[key]
+
+    def _wait(self, ready: Callable[[], bool], ring: Ring, kind: str, place: int) -> Blocking:
+        if self.group.preempts:
+            yield
+        while not ready():
+            self.waiting = Wait(ready, ring, kind, place)
+            self.group.event(self, "wait", ring.name, None, place)
+            yield
+        self.waiting = None
+
+    def push(self, tile: Array, code: int, stride: int | None, pipe: int | None, valid: Sequence[int]) -> Blocking:
+        """Writes the tile to the next slot; waits while none is free."""
+        place = _frame(1).f_lineno
+        ring, me = self._ring(True, pipe), self.lane()
+        yield from self._wait(lambda: ring.has_room(me), ring, "push", place)
+        if (stamp := ring.reuse(me)) is not None:
+            self.clock.acquire(stamp)
+        number = ring.push(me, tile, valid, code, self.clock.release(), place)
+        self.group.event(self, "push", ring.name, number, place)
+
+    def pop(
+        self,
+        code: int,
+        stride: int | None,
+        pipe: int | None,
+        shape: Sequence[int],
+        dtype: Any,
+        valid: Sequence[int],
+    ) -> Blocking:
+        """The tile of the oldest full slot; waits while there is none."""
+        place = _frame(1).f_lineno
+        ring, me = self._ring(False, pipe), self.lane()
+        yield from self._wait(lambda: ring.has_tile(me), ring, "pop", place)
+        tile, number, stamp = ring.pop(me, code, shape, np.dtype(dtype), valid, self.poison_value)
+        self.clock.acquire(stamp)
+        self.group.event(self, "pop", ring.name, number, place)
+        return tile
+
+    def free(self, tile: Array, code: int | None, pipe: int | None) -> None:
+        """Gives the slot of a popped tile back."""
+        ring = self._ring(False, pipe)
+        number = ring.free(self.lane(), tile, code, self.clock.release(), self.poison_value)
+        self.group.event(self, "free", ring.name, number, _frame(1).f_lineno)

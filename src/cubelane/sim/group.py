@@ -1,0 +1,269 @@
+"""One launch of a core group: its agents run in turn, deterministically, until all have ended or none can go on."""
+
+import random
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from cubelane.emit.numpy_program import EmittedFunction, Line
+from cubelane.ir.diagnostic import Diagnostic, Location
+from cubelane.ir.kernel import FunctionKind
+from cubelane.sim.core import Core
+from cubelane.sim.memory import Memory, Race
+from cubelane.sim.primitives import Array, Fault, Poison
+from cubelane.sim.result import Event
+from cubelane.sim.ring import Ring
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """In which order agents run. Without a seed: in turn, each until it must wait. With one: at random, and an agent
+    may be stopped at every ring operation."""
+
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Member:
+    """One function of the group with its arguments; a vector function runs on `lanes` lanes."""
+
+    program: EmittedFunction
+    code: Any
+    arguments: Sequence[Any]
+    lanes: int
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A store of NaN that may come from undefined cells: which cells of which tensor, and where in the program."""
+
+    tensor: Array
+    index: tuple[slice, ...]
+    cells: Array
+    line: Line
+    agent: str
+
+
+class Agent:
+    """A member on one core, running or ended."""
+
+    def __init__(self, group: "Group", member: Member, number: int, agents: int, lane: int | None):
+        name = "AIC" if lane is None else f"AIV{lane}"
+        self.member, self.lane = member, lane
+        self.core = Core(group, number, name, lane, agents)
+        namespace = self.core.namespace()
+        exec(member.code, namespace)
+        function = namespace[member.program.name]
+        assert isinstance(function, FunctionType)
+        self.function = function
+        self.run: Generator[None, None, Any] | None = None
+        self.ended, self.result = False, None
+
+    def step(self) -> None:
+        """Runs until the agent waits or ends; an error becomes a Diagnostic at the line that made it."""
+        try:
+            if not self.member.program.blocks:
+                self.result, self.ended = self.function(*self.member.arguments), True
+                return
+            if self.run is None:
+                self.run = self.function(*self.member.arguments)
+            assert self.run is not None
+            next(self.run)
+        except StopIteration as stop:
+            self.result, self.ended = stop.value, True
+        except Diagnostic:
+            raise
+        except Exception as problem:
+            raise self._located(problem) from problem
+
+    def _located(self, problem: Exception) -> Diagnostic:
+        trace, number = problem.__traceback__, 0
+        while trace is not None:
+            if trace.tb_frame.f_code is self.function.__code__:
+                number = trace.tb_lineno
+            trace = trace.tb_next
+        line = self.line(number)
+        what = f"{self.core.name}: {line.op}" + (f" ({line.variable})" if line.variable else "")
+        if isinstance(problem, Fault):
+            return Diagnostic(f"{what}: {problem}", line.location, problem.notes, code=problem.code)
+        note = f"{self.member.program.name}, line {number} of the emitted program"
+        return Diagnostic(f"{what}: {type(problem).__name__}: {problem}", line.location, (note,), code="execution")
+
+    def line(self, number: int) -> Line:
+        """The origin of an emitted line of this agent's program."""
+        return self.member.program.line(number)
+
+
+class Group:
+    """The agents of one launch, their rings, and what went wrong."""
+
+    def __init__(self, members: Sequence[Member], memory: Memory, poison: Poison, schedule: Schedule):
+        self.memory, self.poison, self.schedule = memory, poison, schedule
+        self.rings: dict[tuple[str, int], Ring] = {}
+        self.findings: list[Diagnostic] = []
+        self.notes: list[Diagnostic] = []
+        self.suspects: list[Suspect] = []
+        self.stores: list[tuple[Array, tuple[slice, ...], Line]] = []
+        self.log: list[tuple[int, str, str, int | None, int]] = []
+        self.preempts = schedule.seed is not None
+        vector = [m for m in members if m.program.kind is not FunctionKind.AIC]
+        self.lanes = max((m.lanes for m in vector), default=1)
+        total = sum(1 if m.program.kind is FunctionKind.AIC else m.lanes for m in members)
+        self.agents: list[Agent] = []
+        for member in members:
+            lanes: Sequence[int | None] = (
+                [None] if member.program.kind is FunctionKind.AIC else list(range(member.lanes))
+            )
+            for lane in lanes:
+                self.agents.append(Agent(self, member, len(self.agents), total, lane))
+
+    # --- what the cores report -------------------------------------------------------------------------------
+
+    def event(self, core: Core, kind: str, detail: str, slot: int | None, place: int) -> None:
+        """Adds a step to the protocol log."""
+        self.log.append((core.agent, kind, detail, slot, place))
+
+    def stored(self, core: Core, tensor: Array, index: tuple[slice, ...], place: int) -> None:
+        """Adds to the trace of stores."""
+        self.stores.append((tensor, index, self.agents[core.agent].line(place)))
+        self.log.append((core.agent, "store", "", None, place))
+
+    def open_ring(self, direction: str, pipe: int, slot_num: int, slot_size: int) -> None:
+        """Opens a ring, or checks that the other core opens it alike."""
+        ring = self.rings.get((direction, pipe))
+        if ring is None:
+            self.rings[direction, pipe] = Ring(direction, pipe, slot_num, slot_size, self.lanes)
+        elif (ring.slot_num, ring.slot_size) != (slot_num, slot_size):
+            raise Fault(
+                f"opens {ring.name} with {slot_num} slots of {slot_size} bytes, the other core with "
+                f"{ring.slot_num} of {ring.slot_size}",
+                code="protocol",
+            )
+
+    def undefined_read(self, core: Core, place: int) -> None:
+        """A read of global memory that nobody wrote."""
+        line = self.agents[core.agent].line(place)
+        message = f"{core.name}: {line.op}{_of(line)} reads elements that nobody wrote"
+        self._once(Diagnostic(message, line.location, code="poison"))
+
+    def undefined_store(self, core: Core, tensor: Array, index: tuple[slice, ...], cells: Array, place: int) -> None:
+        """A store of NaN; whether the cells are undefined shows in a second run."""
+        self.suspects.append(Suspect(tensor, index, cells, self.agents[core.agent].line(place), core.name))
+
+    def _once(self, finding: Diagnostic) -> None:
+        if all(
+            (f.code, f.location, f.message) != (finding.code, finding.location, finding.message) for f in self.findings
+        ):
+            self.findings.append(finding)
+
+    # --- running ---------------------------------------------------------------------------------------------
+
+    def run(self) -> list[Any]:
+        """Runs all agents; what each member returned (lane 0's result for a vector member)."""
+        with np.errstate(all="ignore"):
+            try:
+                self._schedule()
+            except Diagnostic as problem:
+                self.findings.insert(0, problem)
+        if not self.findings:
+            self._leftovers()
+        self._races()
+        results: dict[str, Any] = {}
+        for agent in self.agents:
+            if agent.lane in (None, 0):
+                results[agent.member.program.name] = agent.result
+        return list(results.values())
+
+    def _schedule(self) -> None:
+        order = random.Random(self.schedule.seed) if self.preempts else None
+        turn = 0
+        while active := [a for a in self.agents if not a.ended]:
+            ready = [a for a in active if a.core.waiting is None or a.core.waiting.ready()]
+            if not ready:
+                self.findings.append(self._deadlock(active))
+                return
+            if order is not None:
+                order.choice(ready).step()
+                continue
+            agent = ready[turn % len(ready)] if len(ready) > 1 else ready[0]
+            turn += 1
+            agent.step()
+
+    def _deadlock(self, blocked: Sequence[Agent]) -> Diagnostic:
+        notes: list[str] = []
+        for agent in blocked:
+            wait = agent.core.waiting
+            assert wait is not None
+            line, ring = agent.line(wait.place), wait.ring
+            if wait.kind == "push":
+                for_what = f"a free slot of {ring.name}: all {ring.slot_num} are taken, {self._blame(ring, False)}"
+            else:
+                number = ring.popped[agent.core.lane()]
+                for_what = f"tile {number} of {ring.name}, {self._blame(ring, True)}"
+            notes.append(f"{agent.core.name} at {line.location} ({line.op}{_of(line)}) waits for {for_what}")
+        ended = [a.core.name for a in self.agents if a.ended]
+        if ended:
+            notes.append(f"{' and '.join(ended)} ended before")
+        first = blocked[0].core.waiting
+        assert first is not None
+        names = ", ".join(a.core.name for a in blocked)
+        return Diagnostic(
+            f"deadlock: {names} wait and nobody can go on" if len(blocked) > 1 else f"deadlock: {names} waits forever",
+            blocked[0].line(first.place).location,
+            notes,
+            code="deadlock",
+        )
+
+    def _blame(self, ring: Ring, for_tile: bool) -> str:
+        """Who would have to act, and how far they are."""
+        counts = ring.pushed if for_tile else ring.freed
+        verb = "pushed" if for_tile else "freed"
+        to_lanes = ring.direction == "cube to lanes"
+        actors = ["AIC"] if to_lanes == for_tile else [f"AIV{lane}" for lane in counts]
+        return ", ".join(f"{who} {verb} {count}" for who, count in zip(actors, counts.values(), strict=True))
+
+    def _leftovers(self) -> None:
+        for ring in self.rings.values():
+            for text in ring.leftovers():
+                place = self._last_use(ring)
+                self.findings.append(Diagnostic(f"{ring.name} is out of balance: {text}", place, code="leftover"))
+
+    def _last_use(self, ring: Ring) -> Location:
+        for agent, kind, detail, _, place in reversed(self.log):
+            if detail == ring.name and kind != "wait":
+                return self.agents[agent].line(place).location
+        return Location()
+
+    def _races(self) -> None:
+        for race in self.memory.races():
+            finding = self._race(race)
+            (self.notes if race.harmless else self.findings).append(finding)
+        self.memory.clear_log()
+
+    def _race(self, race: Race) -> Diagnostic:
+        a, b = race.first, race.second
+        words: list[str] = []
+        for access in (a, b):
+            line = self.agents[access.agent].line(access.place)
+            verb = "writes" if access.writes else "reads"
+            words.append(f"{self.agents[access.agent].core.name} {verb} at {line.location} ({line.op}{_of(line)})")
+        return Diagnostic(
+            f"race: {words[0]} and {words[1]} touch the same elements in no order",
+            self.agents[b.agent].line(b.place).location,
+            (f"both write the same values to {list(a.view.shape)} elements",) if race.harmless else (),
+            code="race",
+        )
+
+    def events(self, first: int) -> list[Event]:
+        """The protocol log, numbered from `first`."""
+        return [
+            Event(first + i, self.agents[agent].core.name, kind, detail, slot, self.agents[agent].line(place).location)
+            for i, (agent, kind, detail, slot, place) in enumerate(self.log)
+        ]
+
+
+def _of(line: Line) -> str:
+    return f" of {line.variable}" if line.variable else ""

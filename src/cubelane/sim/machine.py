@@ -1,0 +1,122 @@
+"""Runs a whole final program: the host side in order, every group launch on the simulated core group."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+
+from cubelane.emit.numpy_program import EmittedFunction, Line, emit_module
+from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.kernel import DUAL_DISPATCH, SPLIT, SPLIT_AIV, FunctionKind, flag, functions_of, kind_of
+from cubelane.sim.core import Core
+from cubelane.sim.group import Group, Member, Schedule, Suspect
+from cubelane.sim.memory import Memory
+from cubelane.sim.primitives import Poison
+from cubelane.sim.result import Event
+
+_HOST = (FunctionKind.ORCHESTRATION, FunctionKind.OPAQUE)
+
+
+def entry_functions(module: ModuleOp, name: str | None = None) -> list[FuncOp]:
+    """Where a program starts: one function, or the two of a hand-written pair without a group.
+
+    Functions nobody calls come into question; orchestration goes before groups, groups before cores. `name` picks
+    one, or the pair `<name>_aic` and `<name>_aiv`.
+    """
+    functions = [f for f in functions_of(module) if not f.is_declaration]
+    if name is not None:
+        chosen = [f for f in functions if f.sym_name.data == name]
+        chosen = chosen or [f for f in functions if f.sym_name.data in (f"{name}_aic", f"{name}_aiv")]
+        if not chosen:
+            raise Diagnostic(f"the program has no function {name}", code="no-entry")
+        return chosen
+    called = {op.callee.string_value() for op in module.walk() if isinstance(op, CallOp)}
+    roots = [f for f in functions if f.sym_name.data not in called]
+    for kinds in (_HOST, (FunctionKind.GROUP,)):
+        if chosen := [f for f in roots if kind_of(f) in kinds]:
+            return chosen[:1]
+    cores = [f for f in roots if kind_of(f).in_core]
+    if len(cores) == 2 and {kind_of(f) for f in cores} == {FunctionKind.AIC, FunctionKind.AIV}:
+        return cores
+    if not cores:
+        raise Diagnostic("the program has no function to start with", code="no-entry")
+    return cores[:1]
+
+
+def lanes_of(function: FuncOp) -> int:
+    """How many vector lanes run a function: two where it is dispatched to both or split between them."""
+    split = flag(function, DUAL_DISPATCH) or flag(function, SPLIT_AIV) or SPLIT in function.attributes
+    return 2 if split and kind_of(function) is not FunctionKind.AIC else 1
+
+
+class Machine:
+    """Executes one program once."""
+
+    def __init__(self, module: ModuleOp, schedule: Schedule, poison: Poison):
+        self.schedule, self.poison = schedule, poison
+        self.programs = emit_module(module)
+        self.lanes = {f.sym_name.data: lanes_of(f) for f in functions_of(module)}
+        self.code = {name: _compiled(p) for name, p in self.programs.items()}
+        self.memory = Memory()
+        self.findings: list[Diagnostic] = []
+        self.notes: list[Diagnostic] = []
+        self.suspects: list[Suspect] = []
+        self.events: list[Event] = []
+        self.stores: list[tuple[Any, tuple[slice, ...], Line]] = []
+
+    def call(self, name: str, arguments: Sequence[Any]) -> Any:
+        """Runs a function: on the cores if it is one of theirs, else on the host."""
+        program = self.programs[name]
+        if program.kind.in_core:
+            return self.together((name, arguments))[0]
+        host = Group([], self.memory, self.poison, self.schedule)
+        core = Core(host, 0, "host", None, 1)
+        namespace = {**core.namespace(), "call": self.call, "together": self.together}
+        namespace["window"], namespace["poison"] = _host_window, self._create
+        exec(self.code[name], namespace)
+        return namespace[name](*arguments)
+
+    def _create(self, shape: Sequence[int], dtype: Any) -> Any:
+        """A tensor made on the host: undefined until a kernel writes it."""
+        tensor = self.poison.fill(shape, dtype)
+        self.memory.declare_undefined(tensor)
+        return tensor
+
+    def together(self, *calls: tuple[str, Sequence[Any]]) -> list[Any]:
+        """Runs the members of a group at the same time; what each returned."""
+        if self.findings:
+            raise Stopped
+        members = [Member(self.programs[n], self.code[n], a, self.lanes[n]) for n, a in calls]
+        self.memory.clear_log()
+        group = Group(members, self.memory, self.poison, self.schedule)
+        results = group.run()
+        self.findings += group.findings
+        self.notes += group.notes
+        self.suspects += group.suspects
+        self.events += group.events(len(self.events))
+        self.stores += group.stores
+        if group.findings:
+            raise Stopped
+        return results
+
+    def last_store(self, tensor: Any, position: Sequence[int]) -> Line:
+        """The line of the last store that wrote an element; an empty one if none did."""
+        for stored, index, line in reversed(self.stores):
+            if stored is tensor and all(s.start <= p < s.stop for s, p in zip(index, position, strict=True)):
+                return line
+        return Line()
+
+
+class Stopped(Exception):
+    """Raised to leave the host program after a finding; never seen by callers of `check.execute`."""
+
+
+def _compiled(program: EmittedFunction) -> Any:
+    return compile(program.text, f"<{program.name}>", "exec")
+
+
+def _host_window(tensor: Any, offsets: Sequence[int], shape: Sequence[int], valid: Sequence[int] | None) -> Any:
+    """On the host a window is a view: kernels write through it."""
+    extents = valid or shape
+    return tensor[tuple(slice(o, o + e) for o, e in zip(offsets, extents, strict=True))]

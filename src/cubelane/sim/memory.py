@@ -1,0 +1,117 @@
+"""Global memory as the group sees it: bounds, what was written, who touched which window when, races."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cubelane.sim.clock import Stamp, ordered
+from cubelane.sim.primitives import Array, Fault
+
+
+@dataclass(frozen=True)
+class Access:
+    """One read or write of a window by one agent."""
+
+    agent: int
+    place: int
+    """Line of the emitted function."""
+    when: Stamp
+    view: Array
+    """The window itself, as a view of the tensor."""
+    writes: bool
+    atomic: bool = False
+    written: Any = None
+    """The bytes a write left, to tell a harmless double write from a race."""
+
+
+@dataclass(frozen=True)
+class Race:
+    """Two unordered accesses to overlapping cells, at least one a write."""
+
+    first: Access
+    second: Access
+
+    @property
+    def harmless(self) -> bool:
+        """Both wrote the same bytes to the same window."""
+        a, b = self.first, self.second
+        return a.writes and b.writes and a.written is not None and a.written == b.written and _same_window(a, b)
+
+
+def _same_window(a: Access, b: Access) -> bool:
+    return a.view.shape == b.view.shape and a.view.__array_interface__["data"] == b.view.__array_interface__["data"]
+
+
+def _base(array: Array) -> int:
+    owner: Any = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return id(owner)  # pyright: ignore[reportUnknownArgumentType]
+
+
+@dataclass
+class Memory:
+    """The tensors of one run.
+
+    `undefined` holds, for a tensor that came without content, which of its cells were written so far.
+    """
+
+    undefined: dict[int, Array] = field(default_factory=dict[int, Array])
+    log: dict[int, list[Access]] = field(default_factory=dict[int, list[Access]])
+    keep: list[Array] = field(default_factory=list[Array])
+
+    def declare_undefined(self, tensor: Array) -> None:
+        """Nothing of this tensor means anything until it is written."""
+        self.undefined[id(tensor)] = np.zeros(tensor.shape, np.bool_)
+        self.keep.append(tensor)
+
+    def window(self, tensor: Array, offsets: Sequence[int], extents: Sequence[int]) -> tuple[slice, ...]:
+        """The index of a window; a Fault unless all of it lies in the tensor."""
+        lead = tensor.ndim - len(extents)
+        whole = (1,) * lead + tuple(extents)
+        for axis, (limit, offset, extent) in enumerate(zip(tensor.shape, offsets, whole, strict=True)):
+            if extent and (offset < 0 or offset + extent > limit):
+                raise Fault(
+                    f"{extent} elements at {offset} on axis {axis} do not lie in a tensor of {limit}",
+                    code="out-of-bounds",
+                )
+        return tuple(slice(o, o + e) for o, e in zip(offsets, whole, strict=True))
+
+    def is_defined(self, tensor: Array, index: tuple[slice, ...]) -> bool:
+        """Whether every cell of a window holds something."""
+        written = self.undefined.get(id(tensor))
+        return written is None or bool(written[index].all())
+
+    def note(self, access: Access) -> None:
+        """Adds to the log of the tensor."""
+        self.log.setdefault(_base(access.view), []).append(access)
+
+    def races(self) -> list[Race]:
+        """All races, one for each pair of places."""
+        found: dict[tuple[int, int, int, int], Race] = {}
+        for accesses in self.log.values():
+            writes = [a for a in accesses if a.writes]
+            if not writes or len({a.agent for a in accesses}) < 2:
+                continue
+            for write in writes:
+                for other in accesses:
+                    key = (write.agent, write.place, other.agent, other.place)
+                    if key not in found and _conflict(write, other):
+                        mirrored = (other.agent, other.place, write.agent, write.place)
+                        if mirrored not in found:
+                            found[key] = Race(write, other)
+        return list(found.values())
+
+    def clear_log(self) -> None:
+        """Forgets the accesses; what follows comes after all of them."""
+        self.log.clear()
+
+
+def _conflict(write: Access, other: Access) -> bool:
+    if write.agent == other.agent or (write.atomic and other.atomic):
+        return False
+    if ordered(write.agent, write.when, other.when) or ordered(other.agent, other.when, write.when):
+        return False
+    return np.may_share_memory(write.view, other.view) and np.shares_memory(write.view, other.view)

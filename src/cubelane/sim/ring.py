@@ -1,0 +1,205 @@
+"""The rings between the cores: bounded, first in first out, with bands per lane (architecture.md, "The channel")."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cubelane.sim.clock import Stamp, joined
+from cubelane.sim.primitives import Array, Fault, Poison
+
+TO_LANES, TO_CUBE = "cube to lanes", "lanes to cube"
+
+
+@dataclass
+class Slot:
+    """One tile on its way: the parts its producers wrote, and who gave it back."""
+
+    parts: dict[int, Array]
+    valid: dict[int, tuple[int, ...]]
+    code: int
+    clocks: list[Stamp]
+    places: list[int]
+    """Emitted lines of the pushes, for messages."""
+    freed: dict[int, Stamp] = field(default_factory=dict[int, Stamp])
+
+
+@dataclass(frozen=True)
+class Held:
+    """A slot that a consumer has taken and not given back."""
+
+    number: int
+    tile: Array
+    code: int
+
+
+class Ring:
+    """One direction of one pipe. `lanes` vector lanes are dispatched; the cube is producer or consumer."""
+
+    def __init__(self, direction: str, pipe: int, slot_num: int, slot_size: int, lanes: int):
+        self.direction, self.pipe = direction, pipe
+        self.slot_num, self.slot_size, self.lanes = slot_num, slot_size, lanes
+        self.producers: Sequence[int] = (0,) if direction == TO_LANES else range(lanes)
+        self.consumers: Sequence[int] = range(lanes) if direction == TO_LANES else (0,)
+        self.slots: dict[int, Slot] = {}
+        self.pushed = dict.fromkeys(self.producers, 0)
+        self.popped = dict.fromkeys(self.consumers, 0)
+        self.freed = dict.fromkeys(self.consumers, 0)
+        self.held: dict[int, deque[Held]] = {c: deque() for c in self.consumers}
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return f"the ring {self.direction}" + (f" (pipe {self.pipe})" if self.pipe else "")
+
+    # --- producer --------------------------------------------------------------------------------------------
+
+    def has_room(self, producer: int) -> bool:
+        """Whether the slot of the next push of this producer is free."""
+        return self.pushed[producer] - min(self.freed.values()) < self.slot_num
+
+    def reuse(self, producer: int) -> Stamp | None:
+        """What the consumers knew when they freed the slot that the next push takes; None for a new slot."""
+        old = self.slots.get(self.pushed[producer] - self.slot_num)
+        return joined(list(old.freed.values())) if old and old.freed else None
+
+    def push(self, producer: int, tile: Array, valid: Sequence[int], code: int, clock: Stamp, place: int) -> int:
+        """Writes the next slot; its number."""
+        share = 1 if self.direction == TO_LANES or code == 0 else 2
+        if (size := _bytes(tile)) * share > self.slot_size:
+            raise Fault(f"the tile has {size} bytes, a slot of {self.name} {self.slot_size // share}", code="slot-size")
+        number = self.pushed[producer]
+        slot = self.slots.setdefault(number, Slot({}, {}, code, [], []))
+        if slot.code != code:
+            raise Fault(f"the lanes push with the codes {slot.code} and {code} into one slot", code="protocol")
+        slot.parts[producer], slot.valid[producer] = tile, tuple(valid)
+        slot.clocks.append(clock)
+        slot.places.append(place)
+        self.pushed[producer] = number + 1
+        self.slots.pop(number - 2 * self.slot_num, None)
+        return number
+
+    # --- consumer --------------------------------------------------------------------------------------------
+
+    def has_tile(self, consumer: int) -> bool:
+        """Whether the next slot for this consumer is full: every producer has pushed."""
+        return min(self.pushed.values()) > self.popped[consumer]
+
+    def pop(
+        self, consumer: int, code: int, shape: Sequence[int], dtype: Any, valid: Sequence[int], poison: Poison
+    ) -> tuple[Array, int, Stamp]:
+        """The tile of the oldest full slot as this consumer sees it, the slot's number, what its producers knew."""
+        number = self.popped[consumer]
+        slot = self.slots[number]
+        if slot.code != code:
+            raise Fault(f"pops with the code {code} what was pushed with the code {slot.code}", code="protocol")
+        if code and self.lanes != 2:
+            raise Fault(f"the code {code} shares a tile between two lanes, but one lane runs", code="protocol")
+        if self.direction == TO_LANES:
+            tile = _band(slot.parts[0], consumer, code, shape, dtype, valid, poison)
+        else:
+            tile = _joined(slot.parts, code, shape, dtype, valid, poison)
+        self.popped[consumer] = number + 1
+        self.held[consumer].append(Held(number, tile, code))
+        return tile, number, joined(slot.clocks)
+
+    def free(self, consumer: int, tile: Array, code: int | None, clock: Stamp, poison: Poison) -> int:
+        """Gives back the slot of a popped tile, which is poisoned; the slot's number."""
+        held = self.held[consumer]
+        mine = next((h for h in held if h.tile is tile), None)
+        if mine is None:
+            raise Fault(f"frees a tile that holds no slot of {self.name}", code="protocol")
+        if mine is not held[0]:
+            raise Fault(
+                f"frees slot {mine.number} of {self.name} while slot {held[0].number}, popped before, is still taken",
+                "a ring gives its slots back in the order of the pops",
+                code="protocol",
+            )
+        if code is not None and code != mine.code:
+            raise Fault(f"frees with the code {code} what was popped with the code {mine.code}", code="protocol")
+        held.popleft()
+        tile.fill(poison.value(tile.dtype))
+        self.freed[consumer] += 1
+        if (slot := self.slots.get(mine.number)) is not None:
+            slot.freed[consumer] = clock
+        return mine.number
+
+    def leftovers(self) -> list[str]:
+        """What is out of balance when all agents have ended."""
+        result: list[str] = []
+        pushes = max(self.pushed.values())
+        for producer, count in self.pushed.items():
+            if count != pushes:
+                result.append(f"lane {producer} pushed {count} tiles, the other lane {pushes}")
+        for consumer in self.consumers:
+            who = f"lane {consumer}" if self.direction == TO_LANES else "the cube"
+            if self.popped[consumer] != pushes:
+                result.append(f"{who} popped {self.popped[consumer]} of {pushes} tiles")
+            elif self.freed[consumer] != pushes:
+                result.append(f"{who} freed {self.freed[consumer]} of {pushes} slots")
+        return result
+
+
+def _bytes(tile: Array) -> int:
+    """The size on chip; elements of four bits take half a byte there."""
+    return (tile.size + 1) // 2 if tile.dtype.name in ("int4", "uint4", "float4_e2m1fn") else tile.nbytes
+
+
+def _axis(code: int) -> int:
+    return (code - 1) % 2
+
+
+def _band(
+    tile: Array, lane: int, code: int, shape: Sequence[int], dtype: Any, valid: Sequence[int], poison: Poison
+) -> Array:
+    """A lane's part of a full tile: lane 1 starts at its own extent, one further for the odd codes."""
+    if tile.dtype != dtype:
+        raise Fault(f"pops {dtype} from a slot that holds {tile.dtype}", code="protocol")
+    if code == 0:
+        if tile.shape != tuple(shape):
+            raise Fault(f"pops a tile {list(shape)} from a slot that holds {list(tile.shape)}", code="protocol")
+        return tile.copy()
+    axis = _axis(code)
+    wanted = tuple((e + 1) // 2 if a == axis else e for a, e in enumerate(tile.shape))
+    if wanted != tuple(shape):
+        raise Fault(
+            f"pops a lane's box {list(shape)} of a tile {list(tile.shape)}; its half is {list(wanted)}", code="protocol"
+        )
+    start = 0 if lane == 0 else valid[axis] + (1 if code > 2 else 0)
+    extent = min(shape[axis], max(tile.shape[axis] - start, 0))
+    if valid[axis] > extent:
+        raise Fault(
+            f"lane {lane} reads {valid[axis]} cells at {start} on axis {axis} of a tile with {tile.shape[axis]}",
+            code="protocol",
+        )
+    source = tile[start : start + extent] if axis == 0 else tile[:, start : start + extent]
+    if tuple(valid) == tuple(shape):
+        return source.copy()
+    result = poison.fill(shape, dtype)
+    inner = tuple(slice(0, v) for v in valid)
+    result[inner] = source[inner]
+    return result
+
+
+def _joined(
+    parts: dict[int, Array], code: int, shape: Sequence[int], dtype: Any, valid: Sequence[int], poison: Poison
+) -> Array:
+    """What the cube sees: the half boxes side by side, or what lane 0 pushed for code 0."""
+    first = parts[0]
+    if first.dtype != dtype:
+        raise Fault(f"pops {dtype} from a slot that holds {first.dtype}", code="protocol")
+    if code > 2:
+        raise Fault(f"the code {code} does not exist from the lanes to the cube", code="protocol")
+    if code:
+        if any(p.shape != first.shape or p.dtype != first.dtype for p in parts.values()):
+            raise Fault("the lanes pushed tiles of different shapes", code="protocol")
+        first = _side_by_side([parts[0], parts[1]], _axis(code))
+    if first.shape != tuple(shape):
+        raise Fault(f"pops a tile {list(shape)} from a slot that holds {list(first.shape)}", code="protocol")
+    return first.copy() if code == 0 else first
+
+
+def _side_by_side(parts: Sequence[Array], axis: int) -> Array:
+    return np.concatenate(parts, axis=axis)

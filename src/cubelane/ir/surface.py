@@ -128,6 +128,8 @@ class SurfaceOp(IRDLOperation):
     NAMESPACE: ClassVar[str]
     SPELLING: ClassVar[str]
     PARAMETERS: ClassVar[tuple[Parameter, ...]]
+    STATED: ClassVar[bool] = False
+    """Whether the result type cannot be inferred and is stated by an annotation."""
 
     @classmethod
     def result_type(cls, call: Bound) -> Attribute | None:

@@ -186,6 +186,7 @@ class PopOp(TileOp):
         Parameter("valid", Kind.EXTENTS, None, keyword=True),
     )
     TO_LANES: ClassVar[bool]
+    STATED: ClassVar[bool] = True
 
     @classmethod
     def result_type(cls, call: Bound) -> TileType:

@@ -31,7 +31,7 @@ def join_space(spaces: Sequence[MemorySpace | None]) -> MemorySpace | None:
 def join_type(name: str | None, values: Sequence[SSAValue]) -> TileType:
     """The type that all `values` can be brought to.
 
-    An undefined tile (`create`) takes any space. A column, and any tile whose layouts differ, takes the implicit layout.
+    An undefined tile (`create`) takes any space. A column, and a tile whose layouts differ, takes the implicit layout.
     """
     types = [value.type for value in values if isinstance(value.type, TileType)]
     first = types[0]

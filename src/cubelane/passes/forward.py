@@ -146,7 +146,9 @@ class ForwardRewrite:
             arguments = {"tile": value, "target_memory": wanted.memory}
             value = build(MoveOp, slot.op, f"{name}{suffix}", arguments, plain)
         if value.type != wanted:
-            rows, columns = (self.constants[v if v != DYNAMIC else b] for v, b in zip(tile.valid, tile.shape, strict=True))
+            rows, columns = (
+                self.constants[v if v != DYNAMIC else b] for v, b in zip(tile.valid, tile.shape, strict=True)
+            )
             arguments = {"tile": value, "rows": rows, "columns": columns}
             value = build(SetValidShapeOp, slot.op, name, arguments, wanted)
         slot.op.operands[slot.index] = value

@@ -1,5 +1,6 @@
 """OutlineIncoreScopes: every `pl.at` scope becomes a function of its own (spec/front.md 3.4)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -49,7 +50,7 @@ def live_ins(body: Block) -> tuple[list[SSAValue], list[ConstantOp]]:
     return list(outside), [c for c in constants if isinstance(c, ConstantOp)]
 
 
-def _walk(body: Block):
+def _walk(body: Block) -> Iterator[Operation]:
     for op in body.ops:
         yield from op.walk()
 

@@ -108,9 +108,7 @@ class Operands:
         """Whether a tensor value names the memory of a parameter."""
         return self._handles[value] is not None
 
-    def load(
-        self, value: SSAValue, anchor: Operation, name: str, memory: MemorySpace = MemorySpace.VEC
-    ) -> SSAValue:
+    def load(self, value: SSAValue, anchor: Operation, name: str, memory: MemorySpace = MemorySpace.VEC) -> SSAValue:
         """Loads a whole tensor before `anchor`."""
         box = static_box(anchor, value)
         zeros = self._constants.all([0] * len(box))

@@ -26,15 +26,13 @@ from cubelane.ir.tile.movement import (
 )
 from cubelane.ir.traits import Split, Splits, TileForm
 from cubelane.ir.types import MemorySpace, Pad, TensorType, TileType, promote
-from cubelane.passes.convert_tensor_to_tile.operands import Operands, is_matmul_operand, wanted_by
 from cubelane.passes.convert_tensor_to_tile.accumulators import Accumulators, is_zero
+from cubelane.passes.convert_tensor_to_tile.operands import Operands, is_matmul_operand, wanted_by
 from cubelane.passes.placement import Constants, base_name, build, replace
 
 VEC, MAT, ACC = MemorySpace.VEC, MemorySpace.MAT, MemorySpace.ACC
 
-TILE_OPS: dict[str, type[SurfaceOp]] = {
-    op.name: op for op in Tile.operations if isinstance(op, type) and issubclass(op, SurfaceOp)
-}
+TILE_OPS: dict[str, type[SurfaceOp]] = {op.name: op for op in Tile.operations if issubclass(op, SurfaceOp)}
 """The ops of the tile level by IR name."""
 
 SCRATCH_COLUMNS = 128
@@ -92,10 +90,10 @@ class Rules:
     def convert(self, op: Operation) -> None:
         """Puts the tile form of a tensor op in its place; ops that stay at tensor level stay."""
         rule = RULES.get(type(op))
-        if rule is None and isinstance(op, gm.BinaryTensorOp):
-            rule = Rules.binary
         if rule is not None:
             rule(self, op)
+        elif isinstance(op, gm.BinaryTensorOp):
+            self.binary(op)
         elif isinstance(op, gm.TensorOp):
             self.rename(op)
 
@@ -295,9 +293,7 @@ class Rules:
             return build(DIVIDE_COLUMNS, op, tile_name(op), {"tile": lhs, "col_vector": rhs})
         return build(vector.DivOp, op, tile_name(op), {"lhs": lhs, "rhs": rhs})
 
-    def _spread(
-        self, op: gm.BinaryTensorOp, narrow: SSAValue, box: tuple[int, ...], kind: type[SurfaceOp]
-    ) -> SSAValue:
+    def _spread(self, op: gm.BinaryTensorOp, narrow: SSAValue, box: tuple[int, ...], kind: type[SurfaceOp]) -> SSAValue:
         """The full tile that a column or a row stands for."""
         arguments = {"shape": box, "dtype": tile_of(narrow).dtype, "target_memory": VEC}
         wide = build(CreateOp, op, "tmp_tile", arguments)

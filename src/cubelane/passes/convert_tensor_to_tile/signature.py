@@ -28,7 +28,7 @@ def promote_made_tensors(function: FuncOp) -> list[TensorType]:
     """A returned tensor that the function makes and fills becomes an Out parameter; the types of the new ones."""
     end = return_of(function)
     added: list[TensorType] = []
-    made = {op.result: op for op in function.walk() if isinstance(op, gm.CreateOp)}
+    made: dict[SSAValue, gm.CreateOp] = {op.result: op for op in function.walk() if isinstance(op, gm.CreateOp)}
     if not made:
         return added
     handles = TensorHandles(function.body.block, made=list(made))

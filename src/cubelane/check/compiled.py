@@ -7,7 +7,7 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from cubelane.check.compare import Comparison, compare
+from cubelane.check.compare import Comparisons, compare
 from cubelane.check.execute import RunResult, draw_inputs, run_group, run_reference
 from cubelane.check.kernel_file import Arrays, Judge
 from cubelane.ir.diagnostic import Diagnostic
@@ -34,7 +34,7 @@ class Verdict:
     """
 
     findings: Sequence[Diagnostic]
-    comparisons: dict[str, Comparison]
+    comparisons: dict[str, Comparisons]
     run: RunResult
 
     @property
@@ -82,7 +82,7 @@ class CompiledKernel:
         judge = judge or Judge()
         given = judge.inputs() if judge.inputs else draw_inputs(self.source, seed)
         run = run_group(self.module, given)
-        comparisons: dict[str, Comparison] = {}
+        comparisons: dict[str, Comparisons] = {}
         if not run.findings:
             tolerance = {"rtol": judge.rtol, "atol": judge.atol}
             comparisons["oracle"] = compare(run.outputs, run_reference(self.source, given), **tolerance)

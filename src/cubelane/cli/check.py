@@ -17,7 +17,7 @@ def main(argv: list[str]) -> int:
     compiled = compile_program(read_program(given.file), given.target, given.mode)
     verdict = compiled.judge(read_judge(split_name(given.file)[0]))
     rows = [("execution", "ok" if not verdict.findings else verdict.findings[0].code)]
-    rows += [(f"equal to the {name}", "ok" if c.equal else c.describe()) for name, c in verdict.comparisons.items()]
+    rows += [(f"equal to the {name}", "ok" if c.equal else str(c)) for name, c in verdict.comparisons.items()]
     print(table(("check", "verdict"), rows))
     for finding in verdict.findings:
         report(finding)

@@ -15,7 +15,7 @@ from cubelane.cli.artifacts import write_text
 from cubelane.cli.boundary import parser, report
 from cubelane.cli.options import add_mode, add_target
 from cubelane.cli.progress import Progress
-from cubelane.emit.numpy_program import emit_functions
+from cubelane.emit.numpy_program import emit_module
 from cubelane.report.terminal import render_json, table
 
 
@@ -60,7 +60,7 @@ def show(summary: Summary, verdict: Verdict, form: str) -> None:
     if form == "json":
         facts: dict[str, Any] = summary.as_json()
         facts["findings"] = json.loads(render_json(verdict.findings))
-        facts["differences"] = {name: c.describe() for name, c in verdict.comparisons.items() if not c.equal}
+        facts["differences"] = {name: str(c) for name, c in verdict.comparisons.items() if not c.equal}
         print(json.dumps(facts, indent=1))
         return
     print(table(HEADER, [summary.row()]))
@@ -68,7 +68,7 @@ def show(summary: Summary, verdict: Verdict, form: str) -> None:
         report(finding)
     for name, comparison in verdict.comparisons.items():
         if not comparison.equal:
-            print(f"differs from the {name}: {comparison.describe()}")
+            print(f"differs from the {name}: {comparison}")
 
 
 def write_artifacts(folder: Path, compiled: CompiledKernel, verdict: Verdict, summary: Summary) -> None:
@@ -77,8 +77,8 @@ def write_artifacts(folder: Path, compiled: CompiledKernel, verdict: Verdict, su
     for number, stage in enumerate(compiled.stages, start=1):
         write_text(folder / f"{number:02d}_after_{stage.name}.py", language.print_program(stage.module))
     write_text(folder / "final.mlir", mlir(compiled.module))
-    for name, source in emit_functions(compiled.module).items():
-        write_text(folder / f"{name}_numpy.py", source)
+    for name, emitted in emit_module(compiled.module).items():
+        write_text(folder / f"{name}_numpy.py", emitted.text)
     facts = summary.as_json()
     facts["findings"] = json.loads(render_json(verdict.findings))
     write_text(folder / "summary.json", json.dumps(facts, indent=1) + "\n")

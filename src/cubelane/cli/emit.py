@@ -4,7 +4,7 @@ from cubelane import language
 from cubelane.check.kernel_file import read_program
 from cubelane.cli.boundary import parser
 from cubelane.cli.options import add_mode, add_target, prepared
-from cubelane.emit.numpy_program import emit_functions
+from cubelane.emit.numpy_program import print_numpy
 from cubelane.passes import pipeline
 
 
@@ -20,8 +20,7 @@ def main(argv: list[str]) -> int:
     given = arguments.parse_args(argv)
     module = pipeline.run(prepared(read_program(given.file), given))
     if given.form == "numpy":
-        for source in emit_functions(module).values():
-            print(source)
+        print(print_numpy(module))
     else:
         print(language.print_program(module) if given.form == "pl" else module)
     return 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.xdsl_opt_main import xDSLOptMain
 
@@ -16,7 +17,7 @@ class CubelaneOptMain(xDSLOptMain):
     def register_all_dialects(self) -> None:
         super().register_all_dialects()
         for dialect in DIALECTS:
-            if dialect.name not in {registered for registered in self.ctx.registered_dialect_names}:
+            if dialect.name not in self.ctx.registered_dialect_names:
                 self.ctx.register_dialect(dialect.name, _constant(dialect))
 
     def register_all_passes(self) -> None:
@@ -26,7 +27,7 @@ class CubelaneOptMain(xDSLOptMain):
             self.register_pass(step.name, _pass_of(step))
 
 
-def _constant(dialect: object) -> Callable[[], object]:
+def _constant(dialect: Dialect) -> Callable[[], Dialect]:
     return lambda: dialect
 
 

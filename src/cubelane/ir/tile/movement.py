@@ -804,7 +804,7 @@ class ReadOp(TileOp):
         Pure(),
         ByFirstTile(),
         Splits(Split.READS_CELL),
-        Meaning("{tile}[{position}]"),
+        Meaning("cell({tile}, {position})"),
         PtoSpelling("pto.tgetval"),
         Cost(CostClass.SCALAR),
         Spaces(None, {"tile": (VEC,)}),

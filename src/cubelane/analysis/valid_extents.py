@@ -62,6 +62,18 @@ def same_extent(one: Extent | None, two: Extent | None, depth: int = 8) -> bool:
     return isinstance(one, SSAValue) and isinstance(two, SSAValue) and _same_expression(one, two, depth)
 
 
+def lane_share_of(extent: Extent | None) -> LaneExtent | None:
+    """What a lane holds of which whole: a shard's share, or the same written out as a clamp expression."""
+    if extent is None or isinstance(extent, int | LaneExtent):
+        return extent if isinstance(extent, LaneExtent) else None
+    match extent.owner:
+        case arith.MinSIOp(lhs=SSAValue(owner=arith.SubiOp(lhs=SSAValue(owner=arith.MaxSIOp(lhs=total)))), rhs=limit):
+            stride = constant_of(limit)
+            return None if stride is None else LaneExtent(_number(total), stride)
+        case _:
+            return None
+
+
 def _same_expression(one: SSAValue, two: SSAValue, depth: int) -> bool:
     if one is two:
         return True
@@ -225,7 +237,7 @@ def _out_of(op: Operation, index: int, axis: int) -> list[Place] | None:
             return None
 
 
-def _number(value: SSAValue) -> Extent:
+def _number(value: SSAValue) -> int | SSAValue:
     known = constant_of(value)
     return value if known is None else known
 

@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import functions_of
-from cubelane.passes.lower_auto_vector_split import whole_function
+from cubelane.passes.lower_auto_vector_split import regions, whole_function
 
 NAME = "LowerAutoVectorSplit"
 
@@ -56,5 +56,7 @@ class LowerAutoVectorSplit(ModulePass):
 def _lower(function: FuncOp) -> None:
     if function.is_declaration:
         return
-    if whole_function.applies_to(function):
+    if regions.applies_to(function):
+        regions.lower(function)
+    elif whole_function.applies_to(function):
         whole_function.lower(function)

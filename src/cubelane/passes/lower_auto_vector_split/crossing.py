@@ -84,9 +84,9 @@ def shard(crossing: Crossing, share: Split | None, name: str | None) -> SSAValue
     return crossing.declared(half, extents, type_.replaced(valid=valid))
 
 
-def gather(crossing: Crossing, share: Split, lane_type: TileType, name: str | None) -> SSAValue:
-    """The tile the cube expects, joined from the lanes' halves along the operand's own axis."""
-    tile, axis, joined = crossing.tile, share.axis, crossing.type
+def gather(crossing: Crossing, share: Split, lane_type: TileType, joined: TileType, name: str | None) -> SSAValue:
+    """The tile the cube expects (`joined`), put together from the lanes' halves along the operand's own axis."""
+    tile, axis = crossing.tile, share.axis
     ragged = joined.valid[axis] != joined.shape[axis]
     if ragged:
         extents = tuple(share.box if a == axis else crossing.stated(a) for a in (0, 1))

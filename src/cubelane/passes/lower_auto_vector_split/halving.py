@@ -155,7 +155,7 @@ class Halver:
         share = self.share(tile)
         assert isinstance(share, Split)
         name = f"{result.name_hint}_mat" if result.name_hint else None
-        op.operands[0] = gather(crosses, share, share.lane_type(full), name)
+        op.operands[0] = gather(crosses, share, share.lane_type(full), full, name)
 
     def _own_box(self, op: Operation) -> None:
         """An op that declares its whole box valid claims cells of nobody where the boxes overlap or overhang."""

@@ -1,0 +1,95 @@
+"""What depends on the lane inside a hand-written body: scalars of the lane index, tiles of half width (spec 4.8 a)."""
+
+from xdsl.dialects.scf import ForOp, IfOp, WhileOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from cubelane.analysis.affinity import classify
+from cubelane.analysis.split_axis import flows
+from cubelane.ir.affinity import Affinity
+from cubelane.ir.tile.channel import SubblockIdxOp
+from cubelane.ir.traits import Split, Splits
+from cubelane.ir.types import TileType
+
+READ_ADDRESS: dict[Split, tuple[str, ...]] = {
+    Split.LOADS: ("offsets",),
+    Split.SLICES: ("offsets", "row", "column"),
+    Split.GATHERS_ROWS: ("source_offsets",),
+}
+"""The operands that place what an op reads; a lane index in them proves per-lane work."""
+
+_GENERATORS = frozenset({Split.GENERATES, Split.POSITIONAL})
+
+
+class LaneValues:
+    """The lane scalars and half-width tiles of a body, and the vector ops that are neither (`offenders`).
+
+    A tile is half width when it comes from `aiv_shard`, from another half-width tile, or is read at an address that
+    depends on the lane. A tile of extent 1 on the split axis is whole on both lanes and no offender.
+    """
+
+    def __init__(self, block: Block, axis: int):
+        self.axis = axis
+        self.scalars: set[SSAValue] = set()
+        self.halves: set[SSAValue] = set()
+        self.offenders: list[Operation] = []
+        ops = list(block.walk())
+        size = -1
+        while size != len(self.scalars) + len(self.halves):
+            size = len(self.scalars) + len(self.halves)
+            self.offenders = [op for op in ops if self._visit(op)]
+
+    def _visit(self, op: Operation) -> bool:
+        for source, target in flows(op):
+            for group in (self.scalars, self.halves):
+                if source in group:
+                    group.add(target)
+        if isinstance(op, SubblockIdxOp):
+            self.scalars.update(op.results)
+            return False
+        if op.regions:
+            return False
+        result = op.results[0].type if op.results else None
+        if not isinstance(result, TileType):
+            if any(operand in self.scalars for operand in op.operands):
+                self.scalars.update(r for r in op.results if not isinstance(r.type, TileType))
+            return False
+        return self._tile(op, result)
+
+    def _tile(self, op: Operation, result: TileType) -> bool:
+        """Classifies a tile-producing op; True for an offender."""
+        splits = op.get_trait(Splits)
+        if splits is None:
+            return False
+        if splits.behaviour is Split.BOUNDARY:
+            if result.memory is None or not result.memory.is_cube:
+                self.halves.update(op.results)
+            return False
+        if splits.behaviour in _GENERATORS:
+            return False
+        if any(operand in self.halves for operand in op.operands) or self._reads_by_lane(op, splits.behaviour):
+            self.halves.update(op.results)
+            return False
+        singleton = self.axis >= len(result.shape) or result.shape[self.axis] == 1
+        return classify(op) is Affinity.VECTOR and not singleton
+
+    def _reads_by_lane(self, op: Operation, behaviour: Split) -> bool:
+        for name in READ_ADDRESS.get(behaviour, ()):
+            held = getattr(op, name, ())
+            values: list[SSAValue] = [held] if isinstance(held, SSAValue) else list(held)
+            if any(value in self.scalars for value in values):
+                return True
+        return False
+
+
+def control_of(op: Operation) -> list[SSAValue]:
+    """The values that decide whether, or how often, the body of a compound runs."""
+    match op:
+        case IfOp():
+            return [op.cond]
+        case ForOp():
+            return [op.lb, op.ub, op.step]
+        case WhileOp():
+            end = op.before_region.block.last_op
+            return [] if end is None else [end.operands[0]]
+        case _:
+            return []

@@ -25,10 +25,22 @@ def is_matmul_operand(use: Use) -> bool:
     return isinstance(op, gm.MatmulAccOp) and use.index > 0
 
 
+def keeps_matrix(op: Operation) -> bool:
+    """Whether the result can stay in L1 with the operand: a window, a view of the same rows, a turned matrix."""
+    if isinstance(op, gm.ReshapeOp):
+        old, new = op.operands[0].type, op.result.type
+        return isinstance(old, TensorType) and old.shape[-1] == new.shape[-1]
+    if isinstance(op, gm.TransposeOp):
+        rank = len(op.result.type.shape) if isinstance(op.result.type, TensorType) else 2
+        call = op.bound()
+        return {call["axis0"] % rank, call["axis1"] % rank} == {rank - 2, rank - 1}
+    return isinstance(op, gm.SliceOp | gm.SetValidShapeOp)
+
+
 def wanted_by(value: SSAValue) -> tuple[bool, bool]:
     """Whether a value is wanted by a product (in L1), and whether by anything else (in the vector buffer).
 
-    Looks through cuts, reshapes and statements of the valid extent, and through control flow.
+    Looks through what `keeps_matrix`, and through control flow.
     """
     by_product = by_other = False
     pending, seen = [value], {value}
@@ -36,7 +48,7 @@ def wanted_by(value: SSAValue) -> tuple[bool, bool]:
         for use in pending.pop().uses:
             op = use.operation
             onward = arrives_at(use)
-            if isinstance(op, gm.SliceOp | gm.ReshapeOp | gm.SetValidShapeOp) and use.index == 0:
+            if use.index == 0 and keeps_matrix(op):
                 onward = tuple(op.results)
             if is_matmul_operand(use):
                 by_product = True

@@ -27,7 +27,8 @@ from cubelane.ir.tile.movement import (
 from cubelane.ir.traits import Split, Splits, TileForm
 from cubelane.ir.types import MemorySpace, Pad, TensorType, TileType, promote
 from cubelane.passes.convert_tensor_to_tile.accumulators import Accumulators, is_zero
-from cubelane.passes.convert_tensor_to_tile.operands import Operands, is_matmul_operand, wanted_by
+from cubelane.passes.convert_tensor_to_tile.batch import Batch
+from cubelane.passes.convert_tensor_to_tile.operands import Operands, is_matmul_operand, keeps_matrix, wanted_by
 from cubelane.passes.placement import Constants, base_name, build, replace
 
 VEC, MAT, ACC = MemorySpace.VEC, MemorySpace.MAT, MemorySpace.ACC
@@ -72,6 +73,11 @@ def tensor_of(value: SSAValue) -> TensorType:
     """The tensor type of a value."""
     assert isinstance(value.type, TensorType)
     return value.type
+
+
+def is_batch(value: SSAValue) -> bool:
+    """Whether a tensor or tile is a batch of matrices."""
+    return isinstance(value.type, TensorType | TileType) and len(value.type.shape) > 2
 
 
 def tile_name(op: Operation) -> str:
@@ -232,6 +238,16 @@ class Rules:
             return
         self.rename(op)
 
+    def transpose(self, op: gm.TransposeOp) -> None:
+        """A matrix that only products read is seen turned in L1; any other is turned on the lanes."""
+        in_l1 = isinstance(op.tile.type, TileType) and op.tile.type.memory is MAT
+        if keeps_matrix(op) and (
+            in_l1 or (isinstance(op.tile.type, TensorType) and wanted_by(op.result) == (True, False))
+        ):
+            replace(op, self.operands.factor(op.tile, op, transposed=True))
+        else:
+            self.rename(op)
+
     def fill_pad(self, op: gm.FillPadOp) -> None:
         """Fills what is outside the valid extent; there may be nothing to fill."""
         tile = self.operands.tile(op.tile, op)
@@ -312,25 +328,20 @@ class Rules:
 
     def matmul(self, op: gm.MatmulOp) -> None:
         """A product; its operands are loaded to L1 right before it."""
-        lhs, rhs = self._factors(op, op.lhs, op.rhs)
+        if any(is_batch(value) for value in (op.lhs, op.rhs)):
+            replace(op, Batch(op, self.operands, self.constants).product(tile_name(op)))
+            return
+        lhs, rhs = self._factors(op)
         product = build(MatmulOp, op, tile_name(op), {"lhs": lhs, "rhs": rhs})
         dtype = tensor_of(op.result).dtype
         if tile_of(product).dtype != dtype and not self._narrows_at_stores(op.result, dtype):
             product = self._cast(op, product, dtype)
         replace(op, product)
 
-    def _factors(self, op: gm.MatmulOp | gm.MatmulAccOp, lhs: SSAValue, rhs: SSAValue) -> tuple[SSAValue, SSAValue]:
+    def _factors(self, op: gm.MatmulOp | gm.MatmulAccOp) -> tuple[SSAValue, SSAValue]:
         call = op.bound()
-        if any(len(v.type.shape) > 2 for v in (lhs, rhs) if isinstance(v.type, TensorType | TileType)):
-            raise refuse(
-                op,
-                "`pl.matmul` multiplies matrices of two axes here",
-                "a batch is a loop over its matrices",
-                instead="for b in pl.range(B): ... pl.reshape(pl.slice(x, [1, M, K], [b, 0, 0]), [M, K]) ...",
-                code="batched-matmul",
-            )
-        left = self.operands.factor(lhs, op, bool(call.get("a_trans")))
-        right = self.operands.factor(rhs, op, bool(call.get("b_trans")))
+        left = self.operands.factor(op.lhs, op, bool(call.get("a_trans")))
+        right = self.operands.factor(op.rhs, op, bool(call.get("b_trans")))
         return left, right
 
     def _narrows_at_stores(self, product: SSAValue, dtype: Attribute) -> bool:
@@ -345,7 +356,15 @@ class Rules:
 
     def matmul_acc(self, op: gm.MatmulAccOp) -> None:
         """A product added to an accumulator; to one of zeros it is the product itself."""
-        lhs, rhs = self._factors(op, op.lhs, op.rhs)
+        if any(is_batch(value) for value in (op.lhs, op.rhs)):
+            raise refuse(
+                op,
+                "`pl.matmul_acc` adds to one matrix, its operands have more than two axes",
+                "a batch of accumulators is a loop over its matrices",
+                instead="for b in pl.range(B): with the operands pl.reshape(pl.slice(x, [1, M, K], [b, 0, 0]), [M, K])",
+                code="batched-matmul",
+            )
+        lhs, rhs = self._factors(op)
         acc = self.operands.tile(op.acc, op)
         if is_zero(acc):
             replace(op, build(MatmulOp, op, tile_name(op), {"lhs": lhs, "rhs": rhs}))
@@ -388,6 +407,7 @@ RULES: dict[type[Operation], Rule] = {
     gm.SliceOp: Rules.slice,
     gm.AssembleOp: Rules.assemble,
     gm.ReshapeOp: Rules.reshape,
+    gm.TransposeOp: Rules.transpose,
     gm.FillPadOp: Rules.fill_pad,
     gm.CastOp: Rules.cast,
     gm.MatmulOp: Rules.matmul,

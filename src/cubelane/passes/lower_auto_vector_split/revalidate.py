@@ -1,7 +1,7 @@
 """Carries changed valid extents through everything that derives from a tile, across loops and branches.
 
 Types state extents as numbers where they are known; when a tile's extent becomes per-lane, what is computed from it
-does too. Every op says by its own type rule what becomes of the extents of its operands (docs/architecture.md, IR contract).
+does too. Every op says by its own type rule what becomes of its operands' extents (docs/architecture.md).
 """
 
 from collections import deque

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from cubelane.check.arrays import arguments_of, draw, parameter_names, written_parameters
+from cubelane.check.reference import run_reference
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import Direction, direction_of
 from cubelane.sim.group import Schedule, Suspect
@@ -15,7 +16,7 @@ from cubelane.sim.machine import Machine, Stopped, entry_functions
 from cubelane.sim.primitives import Poison
 from cubelane.sim.result import Event, RunResult
 
-__all__ = ["Event", "RunResult", "Schedule", "draw_inputs", "run_group"]
+__all__ = ["Event", "RunResult", "Schedule", "draw_inputs", "run_group", "run_reference"]
 
 _SECOND = (17.0, 37)
 """What undefined cells hold in the second run: any value but that of the first."""

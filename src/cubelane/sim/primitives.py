@@ -69,8 +69,8 @@ def wrap(value: int, width: int, signed: bool) -> int:
 def divide(a: Array, b: Array) -> Array:
     """Float division; for two integers the quotient towards zero (0 where the divisor is 0)."""
     if is_float(np.result_type(a)) or is_float(np.result_type(b)):
-        quotient: Any = np.divide(a, b)
-        return quotient if np.ndim(quotient) else float(quotient)  # pyright: ignore[reportUnknownVariableType]
+        quotient = np.asarray(np.divide(a, b))
+        return quotient if quotient.ndim else quotient.item()
     safe = np.where(np.equal(b, 0), 1, b)
     quotient = np.abs(a) // np.abs(safe) * np.sign(a) * np.sign(safe)
     return np.where(np.equal(b, 0), 0, quotient).astype(np.result_type(a, b))
@@ -81,7 +81,7 @@ def _half_away(x: Array) -> Array:
 
 
 def _to_odd(x: Array) -> Array:
-    return np.where(np.trunc(x) == x, x, 2 * np.floor(x / 2) + 1)
+    return np.add(2 * np.floor(x / 2), 1, out=np.trunc(x), where=np.not_equal(np.trunc(x), x))
 
 
 _ROUNDING: dict[str, Callable[[Array], Array]] = {

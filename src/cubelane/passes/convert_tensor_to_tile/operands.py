@@ -31,7 +31,7 @@ def keeps_matrix(op: Operation) -> bool:
         old, new = op.operands[0].type, op.result.type
         return isinstance(old, TensorType) and old.shape[-1] == new.shape[-1]
     if isinstance(op, gm.TransposeOp):
-        rank = len(op.result.type.shape) if isinstance(op.result.type, TensorType) else 2
+        rank = len(op.result.type.shape)
         call = op.bound()
         return {call["axis0"] % rank, call["axis1"] % rank} == {rank - 2, rank - 1}
     return isinstance(op, gm.SliceOp | gm.SetValidShapeOp)

@@ -1,0 +1,225 @@
+"""Which cells of global memory each lane writes and reads, as integer sets (issue: lane windows; spec/passes.md 4.4).
+
+The two lanes run unordered. Where both write a cell, or one reads what the other writes, the result depends on chance;
+where neither writes what the full-width program wrote, rows are missing. Windows follow loops and run-time bases; what
+is not affine makes an answer open (`exact` is False), never wrong.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import islpy as isl
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from cubelane.analysis.affine_text import COMPUTED, LANE, AffineText
+from cubelane.analysis.affinity import classify
+from cubelane.analysis.lane_share import axis_word, name_of
+from cubelane.analysis.tensor_handles import TensorHandles
+from cubelane.analysis.valid_extents import LaneExtent, ValidExtents
+from cubelane.ir.affinity import Affinity
+from cubelane.ir.diagnostic import Diagnostic, Location, refuse
+from cubelane.ir.tile.channel import SubblockIdxOp
+from cubelane.ir.traits import Split, Splits
+from cubelane.ir.types import TileType
+
+MANY = 64
+"""Accesses of one tensor beyond which nothing is proven; the pairs would cost more than the lowering."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """One access of the lanes: its tensor, the cells as a set with the lane left open, whether it is exact."""
+
+    op: Operation
+    position: int
+    tensor: SSAValue
+    text: str
+    exact: bool
+    writes: bool
+
+    @property
+    def by_lane(self) -> bool:
+        """Whether the window depends on the lane."""
+        return LANE in self.text
+
+    def cells(self, lane: int) -> "isl.Set":
+        """The cells that one lane touches."""
+        return isl.Set(self.text.replace(LANE, str(lane)))
+
+
+class LaneWindows:
+    """The windows of a function's vector work, tensor by tensor."""
+
+    def __init__(self, function: FuncOp):
+        handles, extents = TensorHandles(function.body.block), ValidExtents(function)
+        symbols: dict[SSAValue, str] = {}
+        self.by_tensor: dict[SSAValue, list[Window]] = {}
+        for position, op in enumerate(function.body.walk()):
+            window = _window(op, position, handles, extents, symbols)
+            if window is not None:
+                self.by_tensor.setdefault(window.tensor, []).append(window)
+
+    def conflicts(self) -> Iterator[Diagnostic]:
+        """Cells that one lane writes while the other writes or reads them."""
+        for windows in self.by_tensor.values():
+            exact = [w for w in windows if w.exact]
+            writes = [w for w in exact if w.writes]
+            if len(exact) > MANY or not writes:
+                continue
+            for other in exact:
+                for write in writes:
+                    if _may_meet(write, other):
+                        yield from _overlap(write, other)
+
+    def missing(self, full_width: "LaneWindows") -> Iterator[Diagnostic]:
+        """Cells that the full-width program writes and no lane does."""
+        ours = {name_of(tensor): windows for tensor, windows in self.by_tensor.items()}
+        for tensor, wanted in full_width.by_tensor.items():
+            windows = ours.get(name_of(tensor), [])
+            if all(w.exact and COMPUTED not in w.text for w in (*wanted, *windows)):
+                yield from _uncovered(tensor, wanted, windows)
+
+
+def _may_meet(write: Window, other: Window) -> bool:
+    """Whether the lanes could disturb each other by this pair; one store by both lanes writes the same twice."""
+    if other.writes and other.position < write.position:
+        return False
+    if write.by_lane or other.by_lane:
+        return True
+    return not other.writes and (other.position < write.position or other.op.parent is not write.tensor.owner)
+
+
+def _uncovered(tensor: SSAValue, wanted: list[Window], windows: list[Window]) -> Iterator[Diagnostic]:
+    covered = [w.cells(lane) for w in windows if w.writes for lane in (0, 1)]
+    for window in wanted:
+        left = window.cells(0)
+        for cells in covered if window.writes else ():
+            left = left.subtract(cells)
+        if window.writes and not left.is_empty():
+            yield refuse(
+                window.op,
+                f"no lane writes {_rows(left)} of '{name_of(tensor)}', which the full-width program writes",
+                code="lane-gap",
+            )
+
+
+def lane_conflicts(function: FuncOp) -> list[Diagnostic]:
+    """The conflicts between the two lanes of a function that tells them apart."""
+    return list(LaneWindows(function).conflicts())
+
+
+def may_conflict(function: FuncOp) -> bool:
+    """Whether the lanes could get in each other's way at all: a store in a loop, or beside another access."""
+    handles = TensorHandles(function.body.block)
+    stored: set[SSAValue] = set()
+    touched: set[SSAValue] = set()
+    for op in function.body.walk():
+        access = _access(op)
+        root = None if access is None else handles[access[0]]
+        if access is None or root is None:
+            continue
+        if access[1]:
+            if op.parent is not function.body.block or root in touched:
+                return True
+            stored.add(root)
+        elif root in stored:
+            return True
+        touched.add(root)
+    return False
+
+
+def _overlap(one: Window, two: Window) -> Iterator[Diagnostic]:
+    for lane in (0, 1):
+        common = one.cells(lane).intersect(two.cells(1 - lane))
+        if common.is_empty():
+            continue
+        what = f"{_rows(common)} of '{name_of(one.tensor)}'"
+        if two.writes:
+            message = f"lane 0 and lane 1 both write {what}; the two lanes run unordered"
+        else:
+            message = f"lane {1 - lane} reads {what}, which lane {lane} writes; the two lanes run unordered"
+        notes = () if one.op is two.op else (f"the other access is at {Location.of(two.op)}",)
+        yield refuse(
+            one.op,
+            message,
+            *notes,
+            instead="let both accesses use the same rows for the same lane, or go through another tensor",
+            code="lane-conflict",
+        )
+        return
+
+
+def _rows(cells: "isl.Set") -> str:
+    """The rows (or columns) of a set in words, for one value of its symbols."""
+    point = cells.sample_point()
+    for position in range(cells.dim(isl.dim_type.param)):
+        value = point.get_coordinate_val(isl.dim_type.param, position)
+        cells = cells.fix_val(isl.dim_type.param, position, value)
+    words: list[str] = []
+    for axis in range(cells.dim(isl.dim_type.set)):
+        low, high = cells.dim_min_val(axis).to_python(), cells.dim_max_val(axis).to_python()
+        words.append(f"{axis_word(axis)} {low}..{high}" if low != high else f"{axis_word(axis)} {low}")
+    return ", ".join(words)
+
+
+def _access(op: Operation) -> tuple[SSAValue, bool] | None:
+    """The tensor that a vector load or store touches, and whether it writes."""
+    splits = op.get_trait(Splits)
+    if splits is None or classify(op) is not Affinity.VECTOR:
+        return None
+    if splits.behaviour is Split.LOADS:
+        return op.operands[0], False
+    if splits.behaviour is Split.STORES:
+        target: SSAValue = getattr(op, "target")  # noqa: B009
+        return target, True
+    return None
+
+
+def _window(
+    op: Operation, position: int, handles: TensorHandles, extents: ValidExtents, symbols: dict[SSAValue, str]
+) -> Window | None:
+    access = _access(op)
+    if access is None:
+        return None
+    tensor, writes = access
+    root = handles[tensor]
+    tile = op.operands[0] if writes else op.results[0]
+    offsets: list[SSAValue] = list(getattr(op, "offsets"))  # noqa: B009
+    if root is None or not isinstance(tile.type, TileType):
+        return None
+    space = AffineText(symbols)
+    bounds: list[str] = []
+    shift = len(offsets) - len(tile.type.shape)
+    for axis, offset in enumerate(offsets):
+        start = space.text(offset)
+        length = "1" if axis < shift else _length(tile, axis - shift, extents, space)
+        bounds.append(f"{start} <= x{axis} and x{axis} < {start} + {length}")
+    space.conditions_of(op)
+    names = [f"x{axis}" for axis in range(len(offsets))]
+    return Window(op, position, root, _set_text(space, names, bounds), space.exact, writes)
+
+
+def _length(tile: SSAValue, axis: int, extents: ValidExtents, space: AffineText) -> str:
+    assert isinstance(tile.type, TileType)
+    box = tile.type.shape[axis]
+    extent = extents.lane_extent(tile, axis)
+    if extent is None:
+        space.exact = False
+        return str(box)
+    if not isinstance(extent, LaneExtent):
+        return space.text(extent) if isinstance(extent, int) else f"min({space.text(extent)}, {box})"
+    total, start = space.text(extent.total), f"({extent.stride} * {LANE})"
+    return f"min(max({total}, {start}) - {start}, {extent.stride})"
+
+
+def _set_text(space: AffineText, names: Iterable[str], bounds: list[str]) -> str:
+    variables = list(space.variables.values())
+    exists = f"exists {', '.join(variables)} : " if variables else ""
+    body = " and ".join([*space.constraints, *bounds])
+    return f"[{', '.join(space.symbols.values())}] -> {{ [{', '.join(names)}] : {exists}{body} }}"
+
+
+def tells_lanes_apart(function: FuncOp) -> bool:
+    """Whether a body names its lane index."""
+    return any(isinstance(op, SubblockIdxOp) for op in function.body.walk())

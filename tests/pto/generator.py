@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (PTO text has long lines)
 """Random PTO kernels: cube, vector, neutral and sync ops in random nests, every op with its own `id`."""
 
 from dataclasses import dataclass, field
@@ -84,12 +85,17 @@ class Writer:
         if kind == "vector":
             self.add(f'%m{tag} = pto.pset_b32 "PAT_ALL" {{id = {self.fresh()} : i64}} : !pto.mask<b32>', depth)
             self.add(f"%v{tag} = pto.vlds %u[%i0] {{id = {self.fresh()} : i64}} : {ub} -> !pto.vreg<64xf32>", depth)
-            self.add(f"pto.vsts %v{tag}, %u[%i0], %m{tag} {{id = {self.fresh()} : i64}} : !pto.vreg<64xf32>, {ub}, !pto.mask<b32>", depth)
+            self.add(
+                f"pto.vsts %v{tag}, %u[%i0], %m{tag} {{id = {self.fresh()} : i64}} : !pto.vreg<64xf32>, {ub}, !pto.mask<b32>",
+                depth,
+            )
         elif kind == "use_v":
             if self.registers:
                 source = self.registers[-1]
                 self.add(f'%m{tag} = pto.pset_b32 "PAT_ALL" {{id = {self.fresh()} : i64}} : !pto.mask<b32>', depth)
-                self.add(f"pto.vsts {source}, %u[%i0], %m{tag} {ident} : !pto.vreg<64xf32>, {ub}, !pto.mask<b32>", depth)
+                self.add(
+                    f"pto.vsts {source}, %u[%i0], %m{tag} {ident} : !pto.vreg<64xf32>, {ub}, !pto.mask<b32>", depth
+                )
         else:
             self.add(lines[kind], depth)
         if kind in ("read", "pure", "query"):

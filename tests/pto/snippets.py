@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (PTO text has long lines)
 """PTO text for tests: a kernel around named statements. `V` is vector work, `C` cube work, and so on."""
 
 PROLOGUE = """\
@@ -79,8 +80,7 @@ def function(body: str, name: str = "k", attributes: str = "pto.entry", prologue
 def module(functions: str, attributes: str = 'pto.backend = "vpto", pto.target_arch = "a5"') -> str:
     """A container with one child that holds the functions."""
     return (
-        'module attributes {pto.target_arch = "a5"} {\n'
-        f"module attributes {{{attributes}}} {{\n{functions}}}\n}}\n"
+        f'module attributes {{pto.target_arch = "a5"}} {{\nmodule attributes {{{attributes}}} {{\n{functions}}}\n}}\n'
     )
 
 

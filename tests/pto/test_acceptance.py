@@ -6,7 +6,6 @@ from cubelane.ir.pto.text import print_pto, read_pto
 
 from .snippets import (
     BARRIER,
-    C,
     C_TO_GM,
     C_TO_UB,
     IN_L1,
@@ -15,6 +14,7 @@ from .snippets import (
     OUT_UB,
     STORE,
     TO_L0,
+    C,
     V,
     flag,
     function,
@@ -196,7 +196,9 @@ def test_loops_of_the_manual_gemm_resolve_to_cube():
 
 def test_scalar_reads_serve_both_cores_and_writes_do_not():
     use = "    %q = arith.addi %s, %n : i64\n"
-    vector = "    pto.mte_ub_gm %u, %g, %q nburst(%n, %s, %s) : !pto.ptr<f32, ub>, !pto.ptr<f32, gm>, i64, i64, i64, i64\n"
+    vector = (
+        "    pto.mte_ub_gm %u, %g, %q nburst(%n, %s, %s) : !pto.ptr<f32, ub>, !pto.ptr<f32, gm>, i64, i64, i64, i64\n"
+    )
     cube = C.replace("%n, %n, %n", "%s, %n, %n")
     assert kinds(kernel(LOAD, use, vector, cube)) == ["vector", "cube"]
     text = kernel(V, STORE, C)

@@ -24,6 +24,10 @@ from cubelane.ir.pto.regions import ScopeOp, SectionOp, SimtLaunchOp, SimtSectio
 from cubelane.ir.pto.spaces import EITHER, Cores
 from cubelane.ir.traits import CoreAffinity
 
+PURE_DIALECTS = frozenset({"arith", "math"})
+"""Host dialects whose ops have no effect, though not all of them say so."""
+PURE_OPS = frozenset({"builtin.unrealized_conversion_cast"})
+
 
 class Weight(IntEnum):
     """How strongly a statement asks for a core, weakest first."""
@@ -66,7 +70,7 @@ def effect_of(op: Operation) -> Effect:
         return op.decl.effect
     effects = get_effects(op)
     if effects is None:
-        return Effect.WRITE
+        return Effect.NONE if op.dialect_name() in PURE_DIALECTS or op.name in PURE_OPS else Effect.WRITE
     if not effects:
         return Effect.NONE
     return Effect.READ if all(e.kind is MemoryEffectKind.READ for e in effects) else Effect.WRITE

@@ -11,7 +11,7 @@ from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.pto.decl import Effect
 from cubelane.ir.pto.evidence import tile_pipe
 from cubelane.ir.pto.op import PtoOp
-from cubelane.ir.pto.regions import SectionOp, SimtLaunchOp, SimtSectionOp
+from cubelane.ir.pto.regions import SectionOp, SimtSectionOp
 from cubelane.ir.pto.types import PtrType, TileFields
 
 FORBIDDEN: tuple[tuple[str, str, str], ...] = (

@@ -1,4 +1,4 @@
-"""Whether work lies on the core it belongs to: under a stated kind, and outside every section (spec/pto.md 6.2, 7.2)."""
+"""Whether work lies on the core it belongs to: under a stated kind, in a section (spec/pto.md 6.2, 7.2)."""
 
 from collections.abc import Iterator
 

@@ -28,6 +28,7 @@ from cubelane.ir.pto.tokens import (
     read_type,
     read_types,
     read_value,
+    starts_line,
     write_attributes,
     write_types,
     write_values,
@@ -51,7 +52,8 @@ class _Plain:
 def read_plain(parser: Parser, decl: OpDecl) -> Parts:
     """Operands, then clauses, attributes, types."""
     found = _Plain()
-    _read_positional(parser, found)
+    if (decl.operands or decl.strings) and not starts_line(parser):
+        _read_positional(parser, found)
     if len(found.strings) > len(decl.strings):
         parser.raise_error(f"pto.{decl.name} takes {len(decl.strings)} string(s), got {len(found.strings)}")
     positional = len(found.operands)

@@ -65,7 +65,7 @@ class KernelKindAttr(WordAttr):
     @staticmethod
     def of(core: Affinity) -> "KernelKindAttr":
         """The attribute that names `core`."""
-        return KernelKindAttr(StringAttr(core.value))
+        return KernelKindAttr.new((StringAttr(core.value),))
 
 
 @irdl_attr_definition
@@ -87,7 +87,7 @@ class PipeAttr(WordAttr):
     @staticmethod
     def of(pipe: Pipe) -> "PipeAttr":
         """The attribute that names `pipe`."""
-        return PipeAttr(StringAttr(str(pipe)))
+        return PipeAttr.new((StringAttr(str(pipe)),))
 
 
 @irdl_attr_definition

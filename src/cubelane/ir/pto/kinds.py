@@ -1,6 +1,7 @@
 """The operand kinds that signatures of the table name, each with what a user is told it is (spec/pto.md 4.1)."""
 
 from collections.abc import Callable
+from typing import Any
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, MemRefType
 from xdsl.ir import Attribute
@@ -19,7 +20,7 @@ from cubelane.ir.pto.types import (
 Test = Callable[[Attribute], bool]
 
 
-def _is(*classes: type[Attribute]) -> Test:
+def _is(*classes: Any) -> Test:
     return lambda kind: isinstance(kind, classes)
 
 
@@ -28,7 +29,7 @@ def _pointer_in(*spaces: Space) -> Test:
 
 
 def _integer(*widths: int) -> Test:
-    return lambda kind: isinstance(kind, IntegerType) and kind.width.data in widths
+    return lambda kind: isinstance(kind, IntegerType) and kind.bitwidth in widths
 
 
 KINDS: dict[str, tuple[str, Test]] = {

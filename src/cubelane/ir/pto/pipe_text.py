@@ -45,7 +45,7 @@ def _event(parser: Parser) -> EventAttr:
             parser.parse_punctuation(">")
     if EventAttr.legal(word) is None:
         parser.raise_error(f"unknown event '{word}'; expected EVENT_ID0 to EVENT_ID7")
-    return EventAttr(StringAttr(word))
+    return EventAttr.new((StringAttr(word),))
 
 
 def _bare(attribute: Attribute | None) -> str:

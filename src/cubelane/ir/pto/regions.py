@@ -18,6 +18,10 @@ from cubelane.ir.pto.tokens import read_types, read_value, write_types, write_va
 from cubelane.ir.traits import CoreAffinity, OnCube, OnVector
 
 CALLEE = "callee"
+BOUNDARY_ADVICE = (
+    "Pass shared data through a caller-owned GM/UB buffer with explicit synchronization, "
+    "or recompute it in the consumer section"
+)
 
 
 class BodyOp(Operation):

@@ -1,6 +1,7 @@
 """Verifier rules of single op families (spec/pto.md 4.10). Each answers what is wrong, or None."""
 
 from collections.abc import Iterable
+from typing import cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, Float32Type, IntegerAttr, IntegerType, MemRefType, StringAttr
@@ -28,7 +29,7 @@ def _element(value: SSAValue) -> Attribute | None:
         return kind.element
     if isinstance(kind, VregType):
         return kind.element
-    return kind.element_type if isinstance(kind, MemRefType) else None
+    return cast("MemRefType[Attribute]", kind).element_type if isinstance(kind, MemRefType) else None
 
 
 def constant_of(value: SSAValue) -> int | None:

@@ -1,5 +1,6 @@
 """Reading and printing PTO modules: every op keeps its place, every mistake becomes a located diagnostic."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, MutableMapping
 from io import StringIO
@@ -15,16 +16,17 @@ from xdsl.dialects.math import Math
 from xdsl.dialects.memref import MemRef
 from xdsl.dialects.scf import Scf
 from xdsl.dialects.vector import Vector
-from xdsl.ir import Attribute, Dialect, Operation, SSAValue
-from xdsl.parser import Parser
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue, TypeAttribute
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.pto.attrs import ALL_ATTRIBUTES
-from cubelane.ir.pto.regions import REGION_OPS
+from cubelane.ir.pto.regions import BOUNDARY_ADVICE, REGION_OPS, SectionOp
 from cubelane.ir.pto.table import ENTRY_POINTS, op_classes
+from cubelane.ir.pto.tokens import UndefinedValue
 from cubelane.ir.pto.types import ALL_TYPES
 
 HOST_DIALECTS = (Builtin, Func, Scf, Arith, Cf, Math, MemRef, Vector)
@@ -53,10 +55,12 @@ class ScopedNames(MutableMapping[str, tuple[SSAValue, ...]]):
 
     def __init__(self, layers: list[dict[str, tuple[SSAValue, ...]]] | None = None) -> None:
         self.layers: list[dict[str, tuple[SSAValue, ...]]] = [{}] if layers is None else layers
+        self.ever: dict[str, SSAValue] = {}
 
     def copy(self) -> "ScopedNames":
         """The table as it is now."""
         frozen = ScopedNames(self.layers)
+        frozen.ever = self.ever
         self.layers = [*self.layers, {}]
         return frozen
 
@@ -68,6 +72,7 @@ class ScopedNames(MutableMapping[str, tuple[SSAValue, ...]]):
 
     def __setitem__(self, name: str, values: tuple[SSAValue, ...]) -> None:
         self.layers[-1][name] = values
+        self.ever[name] = values[0]
 
     def __delitem__(self, name: str) -> None:
         del self.layers[-1][name]
@@ -79,13 +84,19 @@ class ScopedNames(MutableMapping[str, tuple[SSAValue, ...]]):
         return sum(map(len, self.layers))
 
 
+_COMMON_TYPE = re.compile(r"(?:!pto\.\w+<[^<>]*>|[su]?i\d+|index|f\d+|bf16)(?![\w.$<])")
+
+
 class LocatingParser(Parser):
     """A parser that gives every op the place where it is written."""
 
     def __init__(self, context: Context, text: str, file: str) -> None:
         super().__init__(context, text, file)
-        self.ssa_values = cast(Any, ScopedNames())
+        self.names = ScopedNames()
+        self.first_use: dict[str, UndefinedValue] = {}
+        self.ssa_values = cast(Any, self.names)
         self._text = text
+        self._types: dict[str, TypeAttribute] = {}
         self._file = StringAttr(file)
         self._starts = [0, *(i + 1 for i, c in enumerate(text) if c == "\n")]
 
@@ -94,6 +105,21 @@ class LocatingParser(Parser):
         line = bisect_right(self._starts, position)
         return line, position - self._starts[line - 1] + 1
 
+    def parse_type(self) -> TypeAttribute:
+        """A type. Texts repeat a few types very often, so the text of a type is looked up before it is read."""
+        start = self.pos
+        spelled = _COMMON_TYPE.match(self._text, start)
+        if spelled is None:
+            return super().parse_type()
+        known = self._types.get(spelled.group())
+        if known is None:
+            known = super().parse_type()
+            if self._text[start : self.pos].rstrip() == spelled.group():
+                self._types[spelled.group()] = known
+            return known
+        self._resume_from(spelled.end())
+        return known
+
     def parse_operation(self) -> Operation:
         start = self.pos
         op = super().parse_operation()
@@ -101,6 +127,35 @@ class LocatingParser(Parser):
             line, column = self.place(start)
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         return op
+
+    def resolve_operand(self, operand: UnresolvedOperand, type: Attribute) -> SSAValue:
+        """An operand of a host op. A name of a region that ended can never become visible again."""
+        name = operand.operand_name
+        if name not in self.names.layers[-1] and self.ssa_values.get(name) is None:
+            if name in self.names.ever:
+                raise UndefinedValue(operand.span, f"value %{name} is not visible")
+            self.first_use.setdefault(name, UndefinedValue(operand.span, f"value %{name} is not defined"))
+        return super().resolve_operand(operand, type)
+
+    def undefined(self, error: UndefinedValue) -> Diagnostic:
+        """The diagnostic for a value that is not visible: defined in a region that ended, or nowhere."""
+        name = error.span.text.lstrip("%")
+        where = Location(self._file.data, *self.place(error.span.start))
+        value = self.names.ever.get(name)
+        definition = None if value is None else value.owner
+        region = definition.parent_op() if isinstance(definition, Operation) else None
+        if isinstance(region, SectionOp):
+            return Diagnostic(
+                f"value %{name} defined in {region.name} cannot be used outside the defining physical section",
+                where,
+                ["physical sections have lexical SSA scope"],
+                BOUNDARY_ADVICE,
+                "value-crosses-section",
+            )
+        if region is not None:
+            message = f"value %{name} is defined inside a '{region.name}' and not visible here"
+            return Diagnostic(message, where, code="not-visible")
+        return Diagnostic(f"value %{name} is used before it is defined", where, code="undefined-value")
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         known = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
@@ -127,9 +182,17 @@ def parse_pto(text: str, file: str = "<input>") -> ModuleOp:
     parser = LocatingParser(pto_context(), text, file)
     try:
         return parser.parse_module()
+    except UndefinedValue as error:
+        raise parser.undefined(error) from None
     except ParseError as error:
+        if parser.forward_ssa_references:
+            lost = next((parser.first_use[n] for n in parser.forward_ssa_references if n in parser.first_use), None)
+            if lost is not None and not text[error.span.start :].strip():
+                raise parser.undefined(lost) from None
         line, column = parser.place(error.span.start)
-        raise Diagnostic(error.msg.strip(), Location(file, line, column), code="parse-error") from None
+        ended = not text[error.span.start :].strip() or not text[parser.pos :].strip()
+        message = "unexpected end of the text; a '}' is missing" if ended else error.msg.strip()
+        raise Diagnostic(message, Location(file, line, column), code="parse-error") from None
     except VerifyException as error:
         line, column = parser.place(parser.pos)
         raise Diagnostic(str(error).strip(), Location(file, line, column), code="parse-error") from None

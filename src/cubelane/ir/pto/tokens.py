@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError
 
 from cubelane.ir.pto.types import PtrType
 
@@ -20,6 +21,10 @@ class Parts:
     attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
 
 
+class UndefinedValue(ParseError):
+    """A value is named that is not visible at this place."""
+
+
 def optional_value(parser: Parser) -> SSAValue | None:
     """An operand, if one comes next. PTO text defines values before it uses them, so the type is known."""
     name = parser.parse_optional_unresolved_operand()
@@ -27,10 +32,18 @@ def optional_value(parser: Parser) -> SSAValue | None:
         return None
     values = parser.ssa_values.get(name.operand_name)
     if values is None:
-        parser.raise_error(f"value %{name.operand_name} is used before it is defined", name.span)
+        raise UndefinedValue(name.span, f"value %{name.operand_name} is used before it is defined")
     if name.index >= len(values):
         parser.raise_error(f"value %{name.operand_name} has {len(values)} parts", name.span)
     return values[name.index]
+
+
+def starts_line(parser: Parser) -> bool:
+    """Whether the next token is the first of its line: then it belongs to the next op, not to this one."""
+    text, position = parser.lexer.input.content, parser.pos - 1
+    while position >= 0 and text[position] in " \t":
+        position -= 1
+    return position >= 0 and text[position] == "\n"
 
 
 def read_value(parser: Parser) -> SSAValue:

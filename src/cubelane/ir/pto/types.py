@@ -58,7 +58,7 @@ class F4E2M1x2Type(SmallFloat):
 def element_bits(element: Attribute) -> int | None:
     """Storage bits of an element type; None for types that are no elements."""
     if isinstance(element, IntegerType):
-        return element.width.data
+        return element.bitwidth
     if isinstance(element, SmallFloat | Float8E8M0FNUType):
         return 8
     if isinstance(element, AnyFloat):

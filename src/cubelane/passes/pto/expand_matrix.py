@@ -124,7 +124,7 @@ def expand_fixpipe(op: PtoOp) -> None:
     build = RawBuilder(op)
     source, target = operands_of(op, "src", "dst")
     m, n, source_stride, target_stride = operands_of(op, "m", "n", "src_stride", "dst_stride")
-    sid, cache = (operands_of(op, "sid", "l2") + [None, None])[:2] if op.operand("sid") else (None, None)
+    sid, cache = op.operand("sid"), op.operand("l2")
     saturates = bool(op.clause_args("sat") or op.clause_args("nosat") or op.clause_args("atomic"))
     saved = _set_control(build, [(CTRL_NOSAT, bool(op.clause_args("nosat")))]) if saturates else None
     loop3 = next(iter(op.clause_operands("loop3")), None)

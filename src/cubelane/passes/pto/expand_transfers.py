@@ -14,11 +14,12 @@ def expand_to_ub(op: PtoOp) -> None:
     build = RawBuilder(op)
     source, target, cache, length = operands_of(op, "src", "dst", "l2", "len")
     count, source_stride, target_stride = op.clause_operands("nburst")[0]
-    pad = next(iter(op.clause_operands("pad")), [])
+    pads = op.clause_operands("pad")
+    pad = pads[0] if pads else list[SSAValue]()
     if pad:
         build.emit("set_mov_pad_val", pad[0])
     zero = build.constant(0)
-    left, right = (pad[1:] + [zero, zero])[:2]
+    left, right = [*pad[1:], zero, zero][:2]
     looped = _open_loops(build, op, "outtoub")
     build.emit(
         _raw(op),

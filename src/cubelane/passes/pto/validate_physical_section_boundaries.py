@@ -8,6 +8,7 @@ from xdsl.passes import ModulePass
 
 from cubelane.analysis.pto_boundaries import crossings
 from cubelane.ir.diagnostic import Location, refuse
+from cubelane.ir.pto.regions import BOUNDARY_ADVICE
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,6 @@ def check_boundaries(program: ModuleOp) -> None:
             f"value defined in {crossing.defined_in.name} cannot be used {place}",
             "physical sections have lexical SSA scope",
             f"the value is defined at {Location.of(crossing.definition)} by '{crossing.definition.name}'",
-            instead="Pass shared data through a caller-owned GM/UB buffer with explicit synchronization, "
-            "or recompute it in the consumer section",
+            instead=BOUNDARY_ADVICE,
             code="value-crosses-section",
         )

@@ -43,4 +43,4 @@ OPS: tuple[OpDecl, ...] = (
     *(_set(f"set_atomic_{kind}") for kind in ("f32", "f16", "bf16", "s32", "s16", "s8", "add", "max", "min", "none")),
     _set("set_store_atomic_cfg"),
     declare("get_vms4_sr", "-> result:i64", affinity=Placeable(Affinity.VECTOR), effect=Effect.READ),
-)  # fmt: skip
+)

@@ -12,8 +12,18 @@ PAD = Clause("pad", 1, 3, types=ClauseTypes.NAMED)
 CACHE = Clause("l2_cache_ctl", 1, 1)
 
 FIXPIPE_ORDER = (
-    "dst_mode", "unit_flag", "pre_quant", "pre_relu", "nz2nd", "nz2dn", "nz2nz", "loop3", "sat", "nosat", "atomic",
-)  # fmt: skip
+    "dst_mode",
+    "unit_flag",
+    "pre_quant",
+    "pre_relu",
+    "nz2nd",
+    "nz2dn",
+    "nz2nz",
+    "loop3",
+    "sat",
+    "nosat",
+    "atomic",
+)
 FIXPIPE = (
     Clause("dst_mode", 1, 1, words=("split_m", "split_n")),
     Clause("unit_flag", words=("check_only", "check_and_set")),

@@ -19,7 +19,11 @@ def _simt(name: str, effect: Effect = Effect.NONE) -> OpDecl:
 AXES = ("x", "y", "z")
 
 OPS: tuple[OpDecl, ...] = (
-    *(_simt(f"{query}_{axis}") for query in ("get_tid", "get_block_dim", "get_grid_dim", "get_block_idx") for axis in AXES),
+    *(
+        _simt(f"{query}_{axis}")
+        for query in ("get_tid", "get_block_dim", "get_grid_dim", "get_block_idx")
+        for axis in AXES
+    ),
     *(_simt(name) for name in "get_veccoreid get_laneid get_lanemask_eq get_lanemask_lt get_lanemask_le".split()),
     *(_simt(name) for name in "get_lanemask_gt get_lanemask_ge".split()),
     *(_simt(name, Effect.READ) for name in "get_clock32 get_clock64 load ldg".split()),
@@ -31,4 +35,4 @@ OPS: tuple[OpDecl, ...] = (
     *(_simt(name) for name in "prmt mulhi mul_i32toi64 absf sqrt exp log pow ceil floor rint round".split()),
     *(_simt(name) for name in "fmin fmax fma convert".split()),
     *(_simt(name, Effect.WRITE) for name in "syncthreads threadfence threadfence_block".split()),
-)  # fmt: skip
+)

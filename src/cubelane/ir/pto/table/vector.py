@@ -146,18 +146,19 @@ MATERIALIZE = [
     _micro("vci", "base:scalar -> result:vreg", strings=("order",)),
 ]
 LOADS = [
-    _micro(
-        "vlds", "src:ub [offset:index] -> result:vreg next:ub?", moves_element("src", None), effect=Effect.READ
-    ),
+    _micro("vlds", "src:ub [offset:index] -> result:vreg next:ub?", moves_element("src", None), effect=Effect.READ),
     _micro(
         "vldsx2",
         "src:ub [offset:index] -> low:vreg high:vreg next:ub?",
         effect=Effect.READ,
         strings=("dist",),
     ),
-    *(_micro(name, "src:ub [offset:index]? -> result:mask", effect=Effect.READ, strings=("dist",)) for name in ("plds", "pldi")),
+    *(
+        _micro(name, "src:ub [offset:index]? -> result:mask", effect=Effect.READ, strings=("dist",))
+        for name in ("plds", "pldi")
+    ),
     *_open("vldas vldus uvld vsldb vgather2 vgatherb vgather2_bc", Effect.READ),
-]  # fmt: skip
+]
 STORES = [
     _micro(
         "vsts",
@@ -178,17 +179,30 @@ STORES = [
     *_open("vsstb vscatter vstas vstar vstus vstur pstu", Effect.WRITE),
 ]
 PREDICATES = [
-    *(_micro(f"pset_b{w}", "-> result:mask", has_string("pattern"), result_granularity(w), strings=("pattern",)) for w in WIDTHS),
-    *(_micro(f"pge_b{w}", "-> result:mask", has_string("pattern"), result_granularity(w), strings=("pattern",)) for w in WIDTHS),
+    *(
+        _micro(f"pset_b{w}", "-> result:mask", has_string("pattern"), result_granularity(w), strings=("pattern",))
+        for w in WIDTHS
+    ),
+    *(
+        _micro(f"pge_b{w}", "-> result:mask", has_string("pattern"), result_granularity(w), strings=("pattern",))
+        for w in WIDTHS
+    ),
     *(_micro(f"plt_b{w}", "count:int -> result:mask rest:int", result_granularity(w)) for w in WIDTHS),
     *(_micro(f"pltm_b{w}", "loop:int bound:int -> result:mask", result_granularity(w)) for w in WIDTHS),
-    *(_micro(name, "lhs:mask rhs:mask mask:mask -> result:mask", lanes=lanes) for name, lanes in (("pand", "lhs & rhs"), ("por", "lhs | rhs"), ("pxor", "lhs ^ rhs"))),
+    *(
+        _micro(name, "lhs:mask rhs:mask mask:mask -> result:mask", lanes=lanes)
+        for name, lanes in (("pand", "lhs & rhs"), ("por", "lhs | rhs"), ("pxor", "lhs ^ rhs"))
+    ),
     _micro("pnot", "src:mask mask:mask -> result:mask", lanes="~src"),
     _micro("psel", "lhs:mask rhs:mask mask:mask -> result:mask", lanes="where(mask, lhs, rhs)"),
     *(_micro(name, "src:mask -> result:mask", strings=("half",)) for name in ("ppack", "punpack")),
     _micro("pbitcast", "src:mask -> result:mask"),
-    *(_micro(f"{name}_b{w}", "lhs:mask rhs:mask -> low:mask high:mask") for name in ("pintlv", "pdintlv") for w in WIDTHS),
-]  # fmt: skip
+    *(
+        _micro(f"{name}_b{w}", "lhs:mask rhs:mask -> low:mask high:mask")
+        for name in ("pintlv", "pdintlv")
+        for w in WIDTHS
+    ),
+]
 STATE = [
     _micro("init_align", "-> result:align"),
     *_open("sprclr sprsti sprsts", Effect.WRITE, tags="vector_state"),
@@ -196,6 +210,19 @@ STATE = [
 SORT = _open("vbitsort vmrgsort4", Effect.WRITE, tags="scope_boundary")
 
 OPS: tuple[OpDecl, ...] = (
-    *UNARY, *BINARY, *TERNARY, *SCALAR, *COMPARE, *SELECT, *CONVERT, *REDUCE, *REARRANGE, *MATERIALIZE,
-    *LOADS, *STORES, *PREDICATES, *STATE, *SORT,
-)  # fmt: skip
+    *UNARY,
+    *BINARY,
+    *TERNARY,
+    *SCALAR,
+    *COMPARE,
+    *SELECT,
+    *CONVERT,
+    *REDUCE,
+    *REARRANGE,
+    *MATERIALIZE,
+    *LOADS,
+    *STORES,
+    *PREDICATES,
+    *STATE,
+    *SORT,
+)

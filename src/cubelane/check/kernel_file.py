@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 from cubelane import compat, language
 from cubelane.ir.diagnostic import Diagnostic, Location
-from cubelane.ir.kernel import functions_of, program_name
 
 Arrays = dict[str, Any]
 
@@ -51,27 +50,7 @@ def read_program(spec: str) -> ModuleOp:
             Location(str(path)),
             code="encoding",
         ) from None
-    programs = language.parse_all(text, filename=str(path))
-    if wanted is None:
-        if len(programs) == 1:
-            return programs[0]
-        names = ", ".join(map(_name_of, programs)) or "none"
-        raise Diagnostic(
-            f"the file holds {len(programs)} kernels ({names}); one was expected",
-            Location(str(path)),
-            instead=f"name one: {path}:{_name_of(programs[0])}" if programs else None,
-            code="which-kernel",
-        )
-    for program in programs:
-        if wanted in (_name_of(program), *(f.sym_name.data for f in functions_of(program))):
-            return program
-    names = ", ".join(map(_name_of, programs)) or "none"
-    raise Diagnostic(f"no kernel named {wanted}; the file holds: {names}", Location(str(path)), code="which-kernel")
-
-
-def _name_of(program: ModuleOp) -> str:
-    functions = functions_of(program)
-    return functions[0].sym_name.data if program_name(program) == "Program" and functions else program_name(program)
+    return language.parse(text, str(path), wanted)
 
 
 def read_judge(path: Path) -> Judge:

@@ -178,7 +178,9 @@ def triangle(shape: Extents, diagonal: int, upper: int | None, dtype: Any) -> Ar
     return np.tril(np.ones(shape, dtype), diagonal)
 
 
-def random(shape: Extents, key: Sequence[int], counter: Sequence[int], dtype: Any) -> Array:
+def random(
+    shape: Extents, key: Sequence[int], counter: Sequence[int], dtype: Any, rounds: int | None = None
+) -> Array:
     """Philox 4x32-10: block b of four words is the cipher of `counter + b`; cells in row-major order."""
     count = int(np.prod(shape))
     blocks = -(-count // 4)
@@ -187,7 +189,7 @@ def random(shape: Extents, key: Sequence[int], counter: Sequence[int], dtype: An
     state = np.array(words, np.uint64).T
     k0, k1 = (int(word) & 0xFFFFFFFF for word in key)
     low = np.uint64(0xFFFFFFFF)
-    for _ in range(10):
+    for _ in range(rounds or 10):
         p0, p1 = state[0] * np.uint64(0xD2511F53), state[2] * np.uint64(0xCD9E8D57)
         state = np.array(
             [

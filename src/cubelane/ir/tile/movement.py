@@ -346,17 +346,21 @@ class RandomOp(TileOp):
     counter1 = operand_def()
     counter2 = operand_def()
     counter3 = operand_def()
+    rounds = opt_prop_def()
     result = result_def(TileType)
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
         *(a_scalar(name) for name in ("key0", "key1", "counter0", "counter1", "counter2", "counter3")),
         shape("shape"),
-        keyword("dtype", Kind.DTYPE, None),
+        keyword("dtype", Kind.DTYPE),
+        keyword("rounds", Kind.INT, None),
     )
     traits = traits_def(
         Pure(),
         OnVector,
         Splits(Split.POSITIONAL),
-        Meaning("random({shape}, ({key0}, {key1}), ({counter0}, {counter1}, {counter2}, {counter3}), {dtype})"),
+        Meaning(
+            "random({shape}, ({key0}, {key1}), ({counter0}, {counter1}, {counter2}, {counter3}), {dtype}, {rounds})"
+        ),
         PtoSpelling("pto.trandom"),
         Cost(CostClass.VECTOR_SLOW),
         Spaces(VEC),

@@ -8,7 +8,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from cubelane.analysis.boundaries import boundaries_of, place_of
-from cubelane.analysis.gm_order import Fence, fences_of
+from cubelane.analysis.gm_order import Fence, GmOrder, refuse_other_lane
 from cubelane.analysis.projection import Needs, Projector
 from cubelane.analysis.tensor_handles import TensorHandles, return_of
 from cubelane.analysis.valid_extents import ValidExtents
@@ -54,8 +54,14 @@ class Expansion:
         boundaries = boundaries_of(function.body)
         valid, lanes = ValidExtents(function), Lanes(function)
         self.crossings = {op: Crossing.of(b, valid, lanes) for op, b in boundaries.items()}
-        self.fences = fences_of(function, boundaries)
         self.handles = TensorHandles(function.body.block)
+        self.fences: list[Fence] = []
+        self.needs = {core: self._needs(core) for core in (Affinity.CUBE, Affinity.VECTOR)}
+        refuse_other_lane(function)
+        order = GmOrder(function, boundaries, *(self.needs[core].ops for core in self.needs))
+        self.fences = order.fences()
+        if self.fences:
+            self.needs = {core: self._needs(core) for core in self.needs}
         self.pipe_of = PipeOf(_sizes(self.crossings, self.fences) if pipe_per_size else ())
 
     def run(self) -> Programs:
@@ -66,24 +72,25 @@ class Expansion:
         set_up_pipes(self.name, cube, lanes, self.slots)
         return Programs(cube, lanes, self._group(cube, lanes))
 
-    def _side(self, core: Affinity) -> FuncOp:
-        function, vector = self.function, core is Affinity.VECTOR
-        leaves = {op: crossing.leaf(core) for op, crossing in self.crossings.items()}
+    def _needs(self, core: Affinity) -> Needs:
         own = [fence for fence in self.fences if fence.producer is core]
-        needs = Needs(
-            function.body,
+        return Needs(
+            self.function.body,
             core,
-            leaves,
+            {op: crossing.leaf(core) for op, crossing in self.crossings.items()},
             place=place_of,
             stand_in=self.handles.__getitem__,
             anchors=[fence.after if fence in own else fence.before for fence in self.fences],
             extra=[fence.tile for fence in own],
-            returns=vector,
+            returns=core is Affinity.VECTOR,
             passive=lambda op: isinstance(op, ReserveBufferOp | ImportPeerBufferOp),
         )
+
+    def _side(self, core: Affinity) -> FuncOp:
+        function, vector = self.function, core is Affinity.VECTOR
         writer = FenceWriter(self.fences, core, self.target, self.pipe_of)
         emit = CrossingWriter(self.crossings, core, self.target, self.pipe_of)
-        projector = Projector(needs, emit, writer.before, writer.after)
+        projector = Projector(self.needs[core], emit, writer.before, writer.after)
         block = copied_parameters(function, projector.map)
         projector.run(function.body.block, block)
         end = return_of(function)

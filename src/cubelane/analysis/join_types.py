@@ -52,12 +52,10 @@ def join_type(name: str | None, values: Sequence[SSAValue]) -> TileType:
         extents[0] if all(e == extents[0] for e in extents) else DYNAMIC
         for extents in zip(*(t.valid for t in types), strict=True)
     )
-    layouts = {(t.data.blayout, t.data.slayout) for t in (fixed or types) if t.memory is memory}
+    layouts = {(t.memory, t.data.blayout, t.data.slayout, t.data.fractal) for t in fixed or types}
     blayout, slayout, fractal = implicit_layout(first.shape, memory)
     if len(layouts) == 1 and not is_column(first):
-        blayout, slayout = layouts.pop()
-        fractals = {t.data.fractal for t in (fixed or types) if t.memory is memory}
-        fractal = fractals.pop() if len(fractals) == 1 else fractal
+        _, blayout, slayout, fractal = layouts.pop()
     pads = {t.data.pad for t in types}
     return TileType.make(
         first.shape,

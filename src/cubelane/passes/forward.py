@@ -65,6 +65,10 @@ class ForwardRewrite:
         """Marks a value that stands where one of another type stood."""
         self._retyped.add(value)
 
+    def was_retyped(self, value: SSAValue) -> bool:
+        """Whether the type of a value changed in this run."""
+        return value in self._retyped
+
     def follow(self, op: Operation) -> None:
         """Types the result of an op anew if the type of an operand changed."""
         if self._retyped and any(operand in self._retyped for operand in op.operands):

@@ -18,7 +18,7 @@ from cubelane.ir.kernel import SplitRegionOp, functions_of, kind_of
 from cubelane.ir.tile.movement import MoveOp
 from cubelane.ir.types import MemorySpace, TileType, implicit_layout
 from cubelane.passes.forward import ForwardRewrite
-from cubelane.passes.placement import base_name, build
+from cubelane.passes.placement import base_name, build, replace
 
 VEC, MAT, ACC, DDR = MemorySpace.VEC, MemorySpace.MAT, MemorySpace.ACC, MemorySpace.DDR
 
@@ -60,6 +60,10 @@ class Inference(ForwardRewrite):
 
     def visit(self, op: Operation) -> None:
         """Brings the operands to where the op reads them, and types the result by them."""
+        if isinstance(op, MoveOp) and self.was_retyped(op.tile) and op.tile.type == op.result.type:
+            self.note_retyped(op.tile)
+            replace(op, op.tile)
+            return
         for index, allowed in constraints(type(op)):
             operand = op.operands[index]
             tile = operand.type

@@ -274,20 +274,19 @@ class Rules:
             lhs, rhs = self._one_type(op, lhs, rhs)
         left, right = tile_of(lhs).shape, tile_of(rhs).shape
         box = tensor_of(op.result).static_shape
-        kind = TILE_OPS[_form(op)]
-        if _is_narrow(left, box) and _is_narrow(right, box) and box[-1] != 1:
-            lhs, left = self._spread(op, lhs, box, SPREAD_ROWS), box
-        if left == box and _is_narrow(right, box) and (per_row := PER_ROW.get(type(op))) is not None:
+        left_narrow, right_narrow = _is_narrow(left, box), _is_narrow(right, box)
+        per_row = PER_ROW.get(type(op))
+        if left == box and right_narrow and per_row is not None:
             value = build(per_row, op, tile_name(op), {"tile": lhs, "row_vector": rhs})
-        elif right == box and _is_narrow(left, box):
+        elif left_narrow and right == box:
             value = self._narrow_left(op, lhs, rhs, box)
         else:
+            lhs = self._spread(op, lhs, box, SPREAD_ROWS) if left_narrow else lhs
+            rhs = self._spread(op, rhs, box, SPREAD_ROWS) if right_narrow else rhs
             if isinstance(op, DIVIDES):
                 value = self._divide(op, lhs, rhs, box)
             else:
-                if _is_narrow(right, box):
-                    rhs = self._spread(op, rhs, box, SPREAD_ROWS)
-                value = build(kind, op, tile_name(op), {"lhs": lhs, "rhs": rhs})
+                value = build(TILE_OPS[_form(op)], op, tile_name(op), {"lhs": lhs, "rhs": rhs})
         replace(op, value)
 
     def _narrow_left(self, op: gm.BinaryTensorOp, lhs: SSAValue, rhs: SSAValue, box: tuple[int, ...]) -> SSAValue:

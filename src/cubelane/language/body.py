@@ -1,0 +1,172 @@
+"""The state of one function body while it is read: bound names, the block being filled, what surrounds it."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import MemoryWriteEffect
+
+from cubelane.ir.gm import DimOp
+from cubelane.ir.types import SplitMode, TensorType
+from cubelane.language.errors import UndefinedVariableError
+from cubelane.language.evaluate import Evaluator
+from cubelane.language.flow import Liveness
+from cubelane.language.scalars import Arithmetic
+from cubelane.language.source import Source
+from cubelane.language.values import Emitter
+from cubelane.language.vocabulary import Symbol
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a call of a function needs to know."""
+
+    name: str
+    parameters: tuple[str, ...]
+    inputs: tuple[Attribute, ...]
+    outputs: tuple[Attribute, ...]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A kernel function as written, not read yet; `environment` is what its free names mean."""
+
+    node: ast.FunctionDef
+    source: Source
+    environment: Mapping[str, Any] = field(repr=False)
+    inline: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.node.name
+
+
+class Functions(Protocol):
+    """The functions of the program that is being read."""
+
+    def method(self, name: str) -> Signature | None:
+        """The signature of `self.name`."""
+        ...
+
+    def outside(self, definition: Definition, at: ast.AST) -> Signature:
+        """The signature of a function from outside the program, which becomes a part of it."""
+        ...
+
+
+class Names:
+    """Bound names, with the changes of every open branch so that they can be undone."""
+
+    def __init__(self) -> None:
+        self.bound: dict[str, Any] = {}
+        self._branches: list[dict[str, Any]] = []
+
+    def bind(self, name: str, value: Any) -> None:
+        """Binds a name from here on."""
+        if self._branches:
+            self._branches[-1].setdefault(name, self.bound.get(name, self))
+        self.bound[name] = value
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.bound
+
+    def get(self, name: str) -> Any:
+        """What a name is bound to, None if to nothing."""
+        return self.bound.get(name)
+
+    @contextmanager
+    def branch(self) -> Iterator[dict[str, Any]]:
+        """Undoes all changes at the end; the dictionary then holds the new bindings, in order."""
+        changed: dict[str, Any] = {}
+        self._branches.append({})
+        try:
+            yield changed
+        finally:
+            for name, old in self._branches.pop().items():
+                changed[name] = self.bound[name]
+                if old is self:
+                    del self.bound[name]
+                else:
+                    self.bound[name] = old
+
+
+class Body:
+    """One function body being read."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        block: Block,
+        functions: Functions,
+        strict_ssa: bool = False,
+        in_core: bool = False,
+    ):
+        self.emitter = Emitter(definition.source, block)
+        self.arithmetic = Arithmetic(self.emitter)
+        self.names = Names()
+        self.environment: Mapping[str, Any] = definition.environment
+        self.functions = functions
+        self.strict_ssa = strict_ssa
+        self.entry = block
+        self.liveness = Liveness(definition.node.body)
+        self.region: SplitMode | None = None
+        self.in_core = in_core
+        self.inlined = 0
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """Evaluates constants; a name of the body hides one from outside."""
+        return Evaluator(_Visible(self.names, self.environment))
+
+    def symbol(self, symbol: Symbol, node: ast.AST) -> SSAValue:
+        """A run-time extent as a number: the extent of the parameter axis that carries its name."""
+        for argument in self.entry.args:
+            if isinstance(argument.type, TensorType) and symbol.name in argument.type.shape:
+                axis = argument.type.shape.index(symbol.name)
+                op = DimOp.build(
+                    operands=[argument],
+                    properties={"axis": IntegerAttr(axis, 64)},
+                    result_types=[DimOp.result_type(None)],  # pyright: ignore[reportArgumentType]
+                )
+                return self.emitter.emit(op, node).results[0]
+        raise UndefinedVariableError(f"no parameter has the extent `{symbol.name}`", self.emitter.place(node))
+
+
+class _Visible(Mapping[str, Any]):
+    """Names that constants may use: those from outside, except where the body binds them to something else."""
+
+    def __init__(self, names: Names, environment: Mapping[str, Any]):
+        self._names, self._environment = names, environment
+
+    def __getitem__(self, key: str) -> Any:
+        if key in self._names:
+            from_literal = getattr(self._names.get(key), "value", None)
+            if isinstance(from_literal, int | float):
+                return from_literal
+            raise KeyError(key)
+        return self._environment[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._environment)
+
+    def __len__(self) -> int:
+        return len(self._environment)
+
+
+def written_through(value: object) -> SSAValue | None:
+    """The tensor that a chain of writes started from: the value that names the same memory before them."""
+    origin: Any = value
+    while isinstance(origin, SSAValue) and isinstance(origin.owner, Operation):
+        op = origin.owner
+        target = getattr(op, "target", None)
+        if not op.has_trait(MemoryWriteEffect) or not isinstance(target, SSAValue):
+            break
+        origin = target  # pyright: ignore[reportUnknownVariableType]
+    return origin if isinstance(origin, SSAValue) and origin is not value else None  # pyright: ignore[reportUnknownVariableType]
+
+
+__all__ = ["Body", "Definition", "Functions", "Names", "Signature", "written_through"]

@@ -1,0 +1,185 @@
+"""`@pl.program`, `@pl.function`, `@pl.inline`: kernels taken from the source of a Python file (spec/front.md 1.1).
+
+The decorated body is read, never executed. Names that the kernel does not bind are looked up where it is defined.
+"""
+
+import ast
+import inspect
+import math
+import sys
+import textwrap
+from collections.abc import Callable, Mapping
+from enum import Enum
+from types import FrameType, FunctionType, ModuleType
+from typing import Any
+
+from cubelane.ir.diagnostic import Location
+from cubelane.language import vocabulary
+from cubelane.language.body import Definition
+from cubelane.language.errors import ParserSyntaxError
+from cubelane.language.evaluate import Module, Runtime, number
+from cubelane.language.kernel_module import Program
+from cubelane.language.parser import Written, build, decorated, program_of
+from cubelane.language.source import Source, read
+from cubelane.language.specialize import JitFunction
+from cubelane.language.vocabulary import DataType, Form, Symbol
+
+LANGUAGE = "cubelane.language"
+
+
+class Kernel:
+    """A function decorated with `@pl.function` or `@pl.inline`, to be called by other kernels."""
+
+    def __init__(self, definition: Definition, python: Callable[..., Any]):
+        self.definition = definition
+        self.__name__ = definition.name
+        self.__doc__ = python.__doc__
+        self._program: Program | None = None
+
+    @property
+    def program(self) -> Program:
+        """The program that consists of this function and of what it calls."""
+        if self._program is None:
+            written = Written(self.definition.name, self.definition.node, {self.definition.name: self.definition})
+            self._program = build(written, self.definition.source.filename)
+        return self._program
+
+    def as_python(self, prefix: str = "pl", concise: bool = False) -> str:
+        """The text of the function in the language."""
+        return self.program.as_python(prefix, concise)
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        raise TypeError(f"{self.__name__} is a kernel; compile it, or call it from another kernel")
+
+
+class Environment(Mapping[str, Any]):
+    """The Python names around a kernel, as far as they are constants, types or other kernels."""
+
+    def __init__(self, frame: FrameType | None, python: object):
+        self._scopes: list[Mapping[str, Any]] = []
+        if isinstance(python, FunctionType):
+            closure = inspect.getclosurevars(python)
+            self._scopes.append(closure.nonlocals)
+        if frame is not None:
+            self._scopes += [frame.f_locals, frame.f_globals]
+
+    def __getitem__(self, key: str) -> Any:
+        for scope in self._scopes:
+            if key in scope:
+                return meaning(scope[key])
+        if key == "pl":
+            return Module(())
+        raise KeyError(key)
+
+    def __iter__(self) -> Any:
+        return iter({name for scope in self._scopes for name in scope})
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def meaning(value: Any) -> Any:
+    """What a Python object means in a kernel."""
+    if isinstance(value, Kernel):
+        return value.definition
+    if isinstance(value, ModuleType):
+        if value.__name__ == LANGUAGE:
+            return Module(())
+        return math if value is math else Runtime(ast.Name(value.__name__))
+    if number(value) or isinstance(value, str | DataType | Symbol | Form | Enum):
+        return value
+    if isinstance(value, type) and issubclass(value, Enum) and value.__module__ == vocabulary.__name__:
+        return value
+    if isinstance(value, tuple | list):
+        return tuple(meaning(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        return value.item()
+    return Runtime(ast.Name("value"))
+
+
+def source_of(python: Any) -> tuple[Source, ast.AST]:
+    """The tree of a class or function, with places in its file."""
+    try:
+        lines, first = inspect.getsourcelines(python)
+        filename = inspect.getsourcefile(python) or "<unknown>"
+    except (OSError, TypeError):
+        raise ParserSyntaxError(
+            f"the source of `{getattr(python, '__name__', python)}` is not available",
+            Location(),
+            instead="put the kernel into a file, or give its text to pl.parse",
+        ) from None
+    text = "".join(lines)
+    indented = text[:1].isspace()
+    source = read(f"if True:\n{text}" if indented else textwrap.dedent(text), filename, first - (2 if indented else 1))
+    node: Any = source.tree.body[0]
+    return source, node.body[0] if indented else node
+
+
+def program(cls: Any = None, *, strict_ssa: bool = False) -> Any:
+    """Reads the functions of a class: `@pl.program class P: ...` gives the program."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    if cls is None:
+        return lambda real: _program(real, frame)
+    return _program(cls, frame)
+
+
+def _program(cls: Any, frame: FrameType) -> Program:
+    source, node = source_of(cls)
+    assert isinstance(node, ast.ClassDef)
+    environment = Environment(frame, cls)
+    found = decorated(node, environment)
+    decorator = found[1] if found is not None else ast.Name("program")
+    return build(program_of(node, decorator, source, environment), source.filename)
+
+
+def function(python: Any = None, **keywords: Any) -> Any:
+    """Marks a function of a program, or makes a kernel function of its own."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    if python is None:
+        return lambda real: _function(real, frame, inline_=False)
+    return _function(python, frame, inline_=False)
+
+
+def inline(python: Any) -> Any:
+    """Makes a function whose statements are put in place of every call."""
+    return _function(python, sys._getframe(1), inline_=True)  # pyright: ignore[reportPrivateUsage]
+
+
+def _function(python: Any, frame: FrameType, inline_: bool) -> Any:
+    if "." in python.__qualname__.rpartition("<locals>.")[2]:
+        return python  # a method: its program reads it
+    source, node = source_of(python)
+    assert isinstance(node, ast.FunctionDef)
+    kernel = Kernel(Definition(node, source, Environment(frame, python), inline=inline_), python)
+    if not inline_:
+        kernel.program  # noqa: B018 - reading it now reports mistakes where the kernel is defined
+    return kernel
+
+
+class Jit:
+    """`@pl.jit` and its variants: the types of the parameters come from the arguments of the call."""
+
+    def __init__(self, kind: str | None = None):
+        self._kind = kind
+
+    def __call__(self, python: Any = None, **keywords: Any) -> Any:
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+
+        def make(real: Any) -> JitFunction:
+            source, node = source_of(real)
+            assert isinstance(node, ast.FunctionDef)
+            return JitFunction(Definition(node, source, Environment(frame, real)), self._kind)
+
+        return make if python is None else make(python)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "inline":
+            return inline
+        if name in ("incore", "opaque", "host"):
+            return Jit(name)
+        raise AttributeError(name)
+
+
+jit = Jit()
+
+__all__ = ["Jit", "Kernel", "function", "inline", "jit", "program"]

@@ -1,0 +1,159 @@
+"""`break` and `continue`: rewritten to structured control flow before a body is read (spec/front.md 1.5).
+
+`continue` puts what follows it into the other arm of its `if`. A loop with a `break` becomes a `while` with a
+flag; what follows the `break` is guarded by it.
+"""
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from cubelane.language.body import Definition
+from cubelane.language.errors import InvalidOperationError, ParserError, UnsupportedFeatureError
+from cubelane.language.flow import called_word
+
+Jump = (ast.Break, ast.Continue)
+
+
+def without_jumps(definition: Definition, statements: Sequence[ast.stmt]) -> ast.FunctionDef:
+    """The function with these statements, free of `break` and `continue`."""
+    body = list(statements)
+    if any(isinstance(inner, Jump) for node in body for inner in ast.walk(node)):
+        body = Rewriter(definition).block(body, None)
+    node = definition.node
+    return ast.copy_location(
+        ast.FunctionDef(
+            name=node.name, args=node.args, body=body, decorator_list=[], returns=node.returns, type_comment=None
+        ),
+        node,
+    )
+
+
+def _jumps_of(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The jumps that belong to the loop these statements are the body of."""
+    for node in statements:
+        if isinstance(node, Jump):
+            yield node
+        elif isinstance(node, ast.If):
+            yield from _jumps_of(node.body)
+            yield from _jumps_of(node.orelse)
+        elif isinstance(node, ast.With) or (isinstance(node, ast.For) and called_word(node.iter) == "split_aiv"):
+            yield from _jumps_of(node.body)
+
+
+class Rewriter:
+    """Rewrites the loops of one function."""
+
+    def __init__(self, definition: Definition):
+        self.source = definition.source
+        self._count = 0
+
+    def _refuse(self, node: ast.AST, message: str, instead: str | None = None) -> ParserError:
+        return InvalidOperationError(message, self.source.place(node), instead=instead)
+
+    def block(self, statements: Sequence[ast.stmt], flag: str | None) -> list[ast.stmt]:
+        """Statements without jumps of their own; inner loops are rewritten too."""
+        result: list[ast.stmt] = []
+        for node in statements:
+            match node:
+                case ast.For() | ast.While():
+                    result += self._loop(node)
+                case ast.If():
+                    node = ast.copy_location(
+                        ast.If(node.test, self.block(node.body, flag), self.block(node.orelse, flag)), node
+                    )
+                    result.append(node)
+                case ast.With():
+                    result.append(ast.copy_location(ast.With(node.items, self.block(node.body, flag)), node))
+                case _:
+                    result.append(node)
+        return result
+
+    def _loop(self, node: ast.For | ast.While) -> list[ast.stmt]:
+        jumps = list(_jumps_of(node.body))
+        word = called_word(node.iter) if isinstance(node, ast.For) else "while"
+        if not jumps:
+            return [self._with_body(node, self.block(node.body, None))]
+        if word in ("parallel", "unroll", "split_aiv"):
+            raise self._refuse(jumps[0], f"`{_name(jumps[0])}` is not possible in pl.{word}")
+        if any(called_word(getattr(s, "value", None)) == "yield_" for s in node.body):
+            raise UnsupportedFeatureError(
+                f"`{_name(jumps[0])}` in a loop with pl.yield_ is not supported",
+                self.source.place(jumps[0]),
+                instead="let the loop find its carries by itself: leave out init_values and pl.yield_",
+            )
+        flag = None
+        if any(isinstance(jump, ast.Break) for jump in jumps):
+            self._count += 1
+            flag = f"going_{self._count}"
+        body = self._guarded(node.body, flag)
+        if flag is None:
+            return [self._with_body(node, body)]
+        return self._with_flag(node, body, flag)
+
+    @staticmethod
+    def _with_body(node: ast.For | ast.While, body: list[ast.stmt]) -> ast.stmt:
+        if isinstance(node, ast.For):
+            return ast.copy_location(ast.For(node.target, node.iter, body, node.orelse, None), node)
+        return ast.copy_location(ast.While(node.test, body, node.orelse), node)
+
+    def _guarded(self, statements: Sequence[ast.stmt], flag: str | None) -> list[ast.stmt]:
+        """Statements in which nothing follows a jump."""
+        result: list[ast.stmt] = []
+        for position, node in enumerate(statements):
+            rest = list(statements[position + 1 :])
+            if isinstance(node, ast.Continue):
+                return result or [ast.copy_location(ast.Pass(), node)]
+            if isinstance(node, ast.Break):
+                assert flag is not None
+                return [*result, _assign(flag, ast.Constant(False), node)]
+            if any(True for _ in _jumps_of([node])):
+                if not isinstance(node, ast.If):
+                    jump = next(iter(_jumps_of([node])))
+                    raise self._refuse(jump, f"`{_name(jump)}` cannot leave a scope")
+                arms = [self._arm(arm, rest, flag) for arm in (node.body, node.orelse)]
+                result.append(ast.copy_location(ast.If(node.test, *arms), node))
+                return result
+            result += self.block([node], None)
+        return result
+
+    def _arm(self, arm: Sequence[ast.stmt], rest: list[ast.stmt], flag: str | None) -> list[ast.stmt]:
+        return self._guarded([*arm, *rest], flag)
+
+    def _with_flag(self, node: ast.For | ast.While, body: list[ast.stmt], flag: str) -> list[ast.stmt]:
+        start = _assign(flag, ast.Constant(True), node)
+        going = ast.copy_location(ast.Name(flag, ast.Load()), node)
+        if isinstance(node, ast.While):
+            test = ast.copy_location(ast.BoolOp(ast.And(), [going, node.test]), node)
+            return [start, ast.copy_location(ast.While(test, body, []), node)]
+        call = node.iter
+        if not isinstance(call, ast.Call) or not isinstance(node.target, ast.Name) or call.keywords:
+            raise UnsupportedFeatureError("`break` needs a plain pl.range loop", self.source.place(node))
+        bounds = call.args
+        low = bounds[0] if len(bounds) > 1 else ast.copy_location(ast.Constant(0), node)
+        high = bounds[1] if len(bounds) > 1 else bounds[0]
+        step = bounds[2] if len(bounds) > 2 else ast.copy_location(ast.Constant(1), node)
+        name = node.target.id
+        limit, counter = f"{name}_end_{self._count}", f"{name}_next_{self._count}"
+        compare = ast.Compare(ast.Name(counter, ast.Load()), [ast.Lt()], [ast.Name(limit, ast.Load())])
+        test = ast.copy_location(ast.BoolOp(ast.And(), [going, _placed(compare, node)]), node)
+        advance = ast.BinOp(ast.Name(counter, ast.Load()), ast.Add(), step)
+        setup = [start, _assign(counter, low, node), _assign(limit, high, node)]
+        inner = [_assign(name, ast.Name(counter, ast.Load()), node), _assign(counter, advance, node), *body]
+        return [*setup, ast.copy_location(ast.While(test, inner, []), node)]
+
+
+def _name(node: ast.stmt) -> str:
+    return type(node).__name__.lower()
+
+
+def _placed(node: ast.AST, near: ast.AST) -> ast.expr:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.expr) and not hasattr(inner, "lineno"):
+            ast.copy_location(inner, near)
+    assert isinstance(node, ast.expr)
+    return node
+
+
+def _assign(name: str, value: ast.expr, near: ast.AST) -> ast.Assign:
+    target = ast.copy_location(ast.Name(name, ast.Store()), near)
+    return ast.copy_location(ast.Assign([target], _placed(value, near)), near)

@@ -1,0 +1,35 @@
+"""What a decorated kernel is in Python: the module of its program, which can show itself."""
+
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from cubelane.ir import kernel
+from cubelane.language.printing.programs import print_program
+
+
+def as_python(module: ModuleOp) -> str:
+    """The text of a program in the language."""
+    return print_program(module)
+
+
+class Program(ModuleOp):
+    """The module of a program, as the decorators and `parse` give it; an ordinary `builtin.module`."""
+
+    @property
+    def program_name(self) -> str:
+        """The name of its class."""
+        return kernel.program_name(self)
+
+    @property
+    def functions(self) -> dict[str, Any]:
+        """Its functions by name."""
+        return {f.sym_name.data: f for f in kernel.functions_of(self)}
+
+    def as_python(self, prefix: str = "pl", concise: bool = False) -> str:
+        """The text of the program in the language."""
+        return as_python(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What a notebook shows."""
+        printer.text(as_python(self))

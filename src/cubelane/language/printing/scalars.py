@@ -1,0 +1,147 @@
+"""Scalar expressions as text, with as few parentheses as they need."""
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects.builtin import UnrealizedConversionCastOp as Reinterpret
+from xdsl.ir import Operation, SSAValue
+
+from cubelane.ir.diagnostic import Diagnostic, refuse
+from cubelane.ir.types import DTYPES, dtype_name
+from cubelane.language.operators import (
+    AND,
+    ATOM,
+    CASTS,
+    CHOICE,
+    COMPARISON,
+    COMPARISONS,
+    INTEGER_PREDICATES,
+    NOT,
+    OR,
+    REAL_PREDICATES,
+    SPELLED,
+    UNARY,
+    UNSIGNED,
+)
+from cubelane.language.printing import literals
+from cubelane.language.values import is_unsigned
+
+BOOL = DTYPES["BOOL"]
+INTEGER_SYMBOLS = {p: c.symbol for c in COMPARISONS.values() for p in (c.signed, c.unsigned)}
+REAL_SYMBOLS = {c.real: c.symbol for c in COMPARISONS.values()}
+Lookup = Callable[[SSAValue], str | None]
+
+
+def is_scalar_op(op: Operation) -> bool:
+    """Whether an op is scalar arithmetic, which may be written inside another expression."""
+    return op.name.startswith("arith.") or isinstance(op, Reinterpret)
+
+
+class ScalarText:
+    """Writes scalar expressions; `named` gives the name of a value that has one."""
+
+    def __init__(self, named: Lookup):
+        self.named = named
+
+    def text(self, value: SSAValue, strength: int = 0) -> str:
+        """An expression, in parentheses if it binds less than `strength`."""
+        name = self.named(value)
+        if name is not None:
+            return name
+        text, own = self._expression(value)
+        return f"({text})" if own < strength else text
+
+    def _expression(self, value: SSAValue) -> tuple[str, int]:
+        op = value.owner
+        if not isinstance(op, Operation):
+            raise AssertionError("a block argument has a name")
+        number = literals.value_of(value)
+        if number is not None:
+            text = literals.constant(number, value.type)
+            return text, UNARY if text.startswith("-") else ATOM
+        if isinstance(op, Reinterpret):
+            return self._reinterpreted(op)
+        if isinstance(op, arith.CmpiOp | arith.CmpfOp):
+            return self._comparison(op)
+        if isinstance(op, arith.NegfOp):
+            return f"-{self.text(op.operand, UNARY)}", UNARY
+        if isinstance(op, arith.SelectOp):
+            then, other = self.text(op.lhs, OR), self.text(op.rhs, CHOICE)
+            return f"{then} if {self.text(op.cond, OR)} else {other}", CHOICE
+        if isinstance(op, CASTS):
+            return f"pl.cast({self._cast_operand(op)}, pl.{dtype_name(value.type)})", ATOM
+        if type(op) in SPELLED:
+            if type(op) in UNSIGNED:
+                return f"pl.cast({self._infix(op, self.unsigned)[0]}, pl.{dtype_name(value.type)})", ATOM
+            return self._logical(op) if value.type == BOOL else self._infix(op, self.text)
+        raise refuse(op, f"`{op.name}` cannot be written in the language", code="cannot-print")
+
+    def _cast_operand(self, op: Operation) -> str:
+        source = op.operands[0]
+        if isinstance(op, arith.ExtUIOp | arith.UIToFPOp) and source.type != BOOL:
+            return self.unsigned(source)
+        text = self.text(source)
+        return f"pl.const({text}, pl.INDEX)" if isinstance(source.type, IndexType) and text.isdecimal() else text
+
+    def _infix(self, op: Operation, operand: Callable[[SSAValue, int], str]) -> tuple[str, int]:
+        spelled = SPELLED[type(op)]
+        lhs, rhs = op.operands[:2]
+        if spelled.strength == ATOM:
+            return f"{spelled.symbol}({operand(lhs, 0)}, {operand(rhs, 0)})", ATOM
+        left, right = operand(lhs, spelled.strength), operand(rhs, spelled.strength + 1)
+        return f"{left} {spelled.symbol} {right}", spelled.strength
+
+    def _logical(self, op: Operation) -> tuple[str, int]:
+        lhs, rhs = op.operands[:2]
+        if isinstance(op, arith.XOrIOp) and literals.value_of(rhs) == 1:
+            return f"not {self.text(lhs, NOT)}", NOT
+        if isinstance(op, arith.AndIOp | arith.OrIOp):
+            word, own = ("and", AND) if isinstance(op, arith.AndIOp) else ("or", OR)
+            return f"{self.text(lhs, own)} {word} {self.text(rhs, own + 1)}", own
+        return self._infix(op, self.text)
+
+    def _comparison(self, op: arith.CmpiOp | arith.CmpfOp) -> tuple[str, int]:
+        number = op.predicate.value.data
+        own = COMPARISON + 1
+        if isinstance(op, arith.CmpfOp):
+            symbol = REAL_SYMBOLS.get(REAL_PREDICATES[number])
+            if symbol is None:
+                raise refuse(op, "this comparison cannot be written in the language", code="cannot-print")
+            return f"{self.text(op.lhs, own)} {symbol} {self.text(op.rhs, own)}", COMPARISON
+        predicate = INTEGER_PREDICATES[number]
+        unsigned = predicate.startswith("u") or any(_from_unsigned(v) for v in (op.lhs, op.rhs))
+        operand = self.unsigned if unsigned and op.lhs.type != BOOL else self.text
+        return f"{operand(op.lhs, own)} {INTEGER_SYMBOLS[predicate]} {operand(op.rhs, own)}", COMPARISON
+
+    def _reinterpreted(self, op: Reinterpret) -> tuple[str, int]:
+        source, type_ = op.inputs[0], op.outputs[0].type
+        number = literals.value_of(source)
+        if number is not None and is_unsigned(type_):
+            return literals.typed(literals.wrapped(int(number), type_), type_), ATOM
+        inner = source.owner
+        if is_unsigned(type_) and isinstance(inner, Operation) and not self.named(source):
+            spelled = SPELLED.get(type(inner))
+            if spelled is not None and spelled.unsigned is type(inner):
+                return self._infix(inner, self.unsigned)
+            if isinstance(inner, CASTS):
+                return f"pl.cast({self._cast_operand(inner)}, pl.{dtype_name(type_)})", ATOM
+        return f"pl.cast({self.text(source)}, pl.{dtype_name(type_)})", ATOM
+
+    def unsigned(self, value: SSAValue, strength: int = 0) -> str:
+        """Signless bits written as the unsigned number they stand for."""
+        if _from_unsigned(value):
+            assert isinstance(value.owner, Reinterpret)
+            return self.text(value.owner.inputs[0], strength)
+        if not isinstance(value.type, IntegerType):
+            raise Diagnostic("an index read as an unsigned number cannot be written", code="cannot-print")
+        word = f"pl.UINT{value.type.width.data}"
+        number = literals.value_of(value)
+        if number is not None:
+            return f"pl.const({literals.wrapped(int(number), value.type)}, {word})"
+        return f"pl.cast({self.text(value)}, {word})"
+
+
+def _from_unsigned(value: SSAValue) -> bool:
+    owner = value.owner
+    return isinstance(owner, Reinterpret) and is_unsigned(owner.inputs[0].type)

@@ -1,0 +1,359 @@
+"""Statements of a kernel body: assignments, calls, and what is left to control flow (spec/front.md 1.5)."""
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.ir import Attribute, OpResult, SSAValue
+from xdsl.rewriter import Rewriter
+
+from cubelane.ir.surface import Bound
+from cubelane.ir.types import DYNAMIC, TensorType, TileType
+from cubelane.language import annotations
+from cubelane.language.annotations import Stated
+from cubelane.language.arguments import Arguments
+from cubelane.language.body import Body, Definition
+from cubelane.language.calls import is_shaped
+from cubelane.language.errors import (
+    InvalidOperationError,
+    ParserError,
+    ParserSyntaxError,
+    ParserTypeError,
+    SSAViolationError,
+    UnsupportedFeatureError,
+)
+from cubelane.language.evaluate import NotConstant
+from cubelane.language.expressions import Expressions
+from cubelane.language.flow import called_word
+from cubelane.language.structure import Structure, Yielded
+from cubelane.language.values import Literal, Nothing, Popped, Several, described, is_scalar, named
+
+MAX_INLINE = 32
+STATIC = ("static_print", "static_assert")
+
+
+class Statements:
+    """Reads the statements of one function."""
+
+    def __init__(self, body: Body):
+        self.body = body
+        self.expressions = Expressions(body, self._inline)
+        self.structure = Structure(body, self.expressions, self.block)
+        self.returned: list[SSAValue] | None = None
+        self._readers: dict[type[ast.stmt], Callable[[Any], None]] = {
+            ast.Assign: self._assign,
+            ast.AnnAssign: self._annotated,
+            ast.Expr: self._expression,
+            ast.If: self.structure.branch,
+            ast.For: self.structure.loop,
+            ast.While: self.structure.while_loop,
+            ast.With: self.structure.scope,
+            ast.Pass: lambda node: None,
+        }
+
+    def block(self, statements: Sequence[ast.stmt]) -> Yielded | None:
+        """A nested list of statements; a `pl.yield_` may end it."""
+        for position, node in enumerate(statements):
+            targets = yield_targets(node)
+            if targets is not None:
+                if position + 1 < len(statements):
+                    raise self._syntax(node, "pl.yield_ is the last statement of a loop or of an arm")
+                return self._yield(node, targets)
+            if isinstance(node, ast.Return):
+                raise UnsupportedFeatureError(
+                    "a return inside a loop, an if or a scope is not supported",
+                    self.body.emitter.place(node),
+                    instead="assign the value to a name, and return it at the end of the function",
+                )
+            self.statement(node)
+        return None
+
+    def function(self, statements: Sequence[ast.stmt]) -> list[SSAValue] | None:
+        """The statements of a function; the returned values, None without a return."""
+        for position, node in enumerate(statements):
+            if isinstance(node, ast.Return):
+                if position + 1 < len(statements):
+                    raise self._syntax(statements[position + 1], "nothing can follow a return")
+                if node.value is None:
+                    return []
+                value = self.expressions.value(node.value)
+                items = value.items if isinstance(value, Several) else (value,)
+                return [self._returnable(item, node.value) for item in items]
+            if yield_targets(node) is not None:
+                raise self._syntax(node, "pl.yield_ belongs into a loop or an if")
+            self.statement(node)
+        return None
+
+    def _returnable(self, value: Any, node: ast.AST) -> SSAValue:
+        return self.body.emitter.value(value, node)
+
+    def statement(self, node: ast.stmt) -> None:
+        """One statement."""
+        reader = self._readers.get(type(node))
+        if reader is None:
+            way = "write x = x + y" if isinstance(node, ast.AugAssign) else None
+            raise UnsupportedFeatureError(
+                f"Unsupported statement type: {type(node).__name__}", self.body.emitter.place(node), instead=way
+            )
+        reader(node)
+
+    def _syntax(self, node: ast.AST, message: str, instead: str | None = None) -> ParserError:
+        return ParserSyntaxError(message, self.body.emitter.place(node), instead=instead)
+
+    def _yield(self, node: ast.stmt, targets: list[str]) -> Yielded:
+        value = getattr(node, "value", None)
+        assert isinstance(value, ast.Call)
+        if value.keywords:
+            raise self._syntax(value, "pl.yield_ takes no keywords")
+        values = [self.expressions.value(a) for a in value.args]
+        if targets and len(targets) != len(values):
+            raise self._syntax(node, f"{len(values)} values are yielded to {len(targets)} names")
+        said = self._stated(node.annotation) if isinstance(node, ast.AnnAssign) else Stated()
+        wanted = [said.type if len(values) == 1 else None] * len(values)
+        ssa = [self.body.emitter.value(v, value, w) for v, w in zip(values, wanted, strict=True)]
+        return Yielded(tuple(targets), tuple(ssa), node)
+
+    # assignments
+
+    def _assign(self, node: ast.Assign) -> None:
+        if len(node.targets) != 1:
+            raise UnsupportedFeatureError(
+                "several targets in one assignment are not supported", self.body.emitter.place(node)
+            )
+        target = node.targets[0]
+        match target:
+            case ast.Name():
+                value = self.expressions.value(node.value)
+                self.bind(target.id, self._assignable(value, node.value), node)
+            case ast.Tuple() | ast.List():
+                self._unpack(target, self.expressions.value(node.value), node)
+            case ast.Subscript():
+                self._store(target, node.value)
+            case _:
+                raise self._syntax(target, "only a name, a tuple of names or a subscript can be assigned to")
+
+    def _assignable(self, value: Any, node: ast.AST) -> Any:
+        if isinstance(value, Nothing):
+            raise ParserTypeError("this call gives no value", self.body.emitter.place(node))
+        if isinstance(value, Popped):
+            return self.body.emitter.value(value, node)
+        return value
+
+    def _unpack(self, target: ast.Tuple | ast.List, value: Any, node: ast.Assign) -> None:
+        names = [item.id for item in target.elts if isinstance(item, ast.Name)]
+        if len(names) != len(target.elts):
+            raise self._syntax(target, "the targets of a tuple assignment are names")
+        if not isinstance(value, Several):
+            raise ParserTypeError(f"{described(value)} cannot be unpacked", self.body.emitter.place(node.value))
+        if len(value.items) != len(names):
+            raise self._syntax(node, f"{len(value.items)} values for {len(names)} names")
+        for name, item in zip(names, value.items, strict=True):
+            self.bind(name, self._assignable(item, node.value), node)
+
+    def _store(self, target: ast.Subscript, value: ast.expr) -> None:
+        place = self.body.emitter.place(target)
+        if self.body.strict_ssa:
+            raise UnsupportedFeatureError("a subscript store is not possible under strict_ssa", place)
+        if not isinstance(target.value, ast.Name):
+            raise ParserSyntaxError("the target of a subscript store is a named variable", place)
+        base = self.expressions.value(target.value)
+        if not is_shaped(base):
+            raise ParserTypeError(f"{described(base)} cannot be written to", place)
+        source = self.expressions.value(value)
+        if isinstance(source, Popped | Nothing):
+            source = self.body.emitter.value(source, value)
+        self.bind(target.value.id, self.expressions.subscripts.write(base, source, target), target)
+
+    def _stated(self, node: ast.expr) -> Stated:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return Stated()
+        try:
+            evaluated = self.body.evaluator.value(node)
+        except NotConstant:
+            raise ParserTypeError("this annotation is no type of the language", self.body.emitter.place(node)) from None
+        try:
+            return annotations.stated(evaluated)
+        except ParserError as problem:
+            raise type(problem)(problem.message, self.body.emitter.place(node), instead=problem.instead) from None
+
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        if not isinstance(node.target, ast.Name):
+            raise self._syntax(node.target, "the target of an annotated assignment is a name")
+        if node.value is None:
+            raise self._syntax(node, "an annotation without a value declares nothing")
+        said = self._stated(node.annotation)
+        value = self.expressions.value(node.value)
+        name = node.target.id
+        if isinstance(value, Popped):
+            value = self._pop(value, said, node)
+        elif isinstance(value, Several) and said.parts is not None:
+            if len(said.parts) != len(value.items):
+                raise ParserTypeError(
+                    f"{len(value.items)} values for {len(said.parts)} types", self.body.emitter.place(node)
+                )
+            items = zip(value.items, said.parts, strict=True)
+            value = Several(tuple(self._typed(item, part, name, node) for item, part in items))
+        else:
+            value = self._typed(self._assignable(value, node.value), said, name, node)
+        self.bind(name, value, node)
+
+    def _typed(self, value: Any, said: Stated, name: str, node: ast.AnnAssign) -> Any:
+        """The value with the type the annotation gives it."""
+        place = self.body.emitter.place(node.annotation)
+        if said.type is None:
+            return value
+        assert node.value is not None
+        if isinstance(value, Literal):
+            if not is_scalar(said.type):
+                raise ParserTypeError(f"`{name}` is annotated as {said.type}, its value is {described(value)}", place)
+            return Literal(value.value, said.type) if value.dtype in (None, said.type) else value
+        if not isinstance(value, SSAValue):
+            raise ParserTypeError(f"`{name}` is annotated as {said.type}, its value is {described(value)}", place)
+        ssa: SSAValue = value
+        try:
+            wanted = annotations.settle(ssa.type, said, name)
+        except ParserError as problem:
+            raise ParserTypeError(problem.message, place, code="annotation-mismatch") from None
+        return self._retyped(ssa, wanted, node.value)
+
+    def _retyped(self, value: SSAValue, wanted: Attribute | None, node: ast.expr) -> SSAValue:
+        """A fresh result gets the stated type; a value that has a name already keeps its own."""
+        if wanted is None or wanted == value.type or isinstance(node, ast.Name) or not isinstance(value, OpResult):
+            return value
+        return Rewriter.replace_value_with_new_type(value, wanted)
+
+    def _pop(self, popped: Popped, said: Stated, node: ast.AnnAssign) -> Any:
+        """A call whose type is stated: run-time extents of the annotation become its operands."""
+        place = self.body.emitter.place(node.annotation)
+        if not isinstance(said.type, TileType):
+            raise ParserTypeError("a popped value is annotated with pl.Tile[...]", place)
+        missing = [a for a, v in enumerate(said.type.valid) if v == DYNAMIC and a not in said.runtime]
+        if missing:
+            raise ParserTypeError("a run-time extent of a popped tile needs an expression, not None", place)
+        extents = [self.expressions.index(self._with_place(n, node)) for _, n in sorted(said.runtime.items())]
+        bound = Bound({**popped.arguments, "valid": extents})
+        given = Arguments(popped.node, [], {}, popped.op_class.SPELLING)
+        return self.expressions.calls.build(popped.op_class, bound, given, said.type)
+
+    @staticmethod
+    def _with_place(node: ast.AST, near: ast.AST) -> ast.AST:
+        return node if hasattr(node, "lineno") else ast.copy_location(node, near)
+
+    def bind(self, name: str, value: Any, node: ast.AST) -> None:
+        """Binds a name; a second type for it is refused."""
+        names, place = self.body.names, self.body.emitter.place(node)
+        if name in names:
+            old = names.get(name)
+            if self.body.strict_ssa:
+                raise SSAViolationError(f"`{name}` is assigned twice under strict_ssa", place)
+            if isinstance(old, SSAValue | Literal) and isinstance(value, SSAValue | Literal) and not alike(old, value):
+                raise ParserTypeError(
+                    f"Cannot reassign '{name}' with a different type: it was {described(old)}, "
+                    f"this is {described(value)}",
+                    place,
+                    instead=f"{name}_2 = ...",
+                )
+        named(value, name)
+        names.bind(name, value)
+
+    # expressions as statements
+
+    def _expression(self, node: ast.Expr) -> None:
+        value = node.value
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            return
+        if not isinstance(value, ast.Call):
+            raise self._syntax(node, "this expression has no effect")
+        word = called_word(value)
+        if word in STATIC:
+            return self._static(str(word), value)
+        if word == "func_attr":
+            raise self._syntax(node, "pl.func_attr comes first in the body of a function")
+        result = self.expressions.value(value)
+        if isinstance(result, Popped):
+            self.body.emitter.value(result, value)
+        return None
+
+    def _static(self, word: str, node: ast.Call) -> None:
+        place = self.body.emitter.place(node)
+        if word == "static_print":
+            shown = " ".join(self._shown(a) for a in node.args)
+            print(f"static_print [{place.file}:{place.line}]: {shown}")
+            return
+        try:
+            holds = bool(self.body.evaluator.value(node.args[0]))
+        except (NotConstant, IndexError):
+            raise InvalidOperationError("pl.static_assert needs a constant condition", place) from None
+        if not holds:
+            message = self._shown(node.args[1]) if len(node.args) > 1 else ast.unparse(node.args[0])
+            raise ParserError(f"static_assert: {message}", place, code="static-assert")
+
+    def _shown(self, node: ast.AST) -> str:
+        try:
+            return str(self.body.evaluator.value(node))
+        except NotConstant:
+            value = self.expressions.value(node)
+            return str(value.type) if isinstance(value, SSAValue) else described(value)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+
+    def _inline(self, definition: Definition, given: Arguments) -> Any:
+        """A call of an inline function: its statements, read here with its own names."""
+        parameters = [a.arg for a in definition.node.args.args]
+        values = dict(zip(parameters, given.positional, strict=False)) | given.keywords
+        place = self.body.emitter.place(given.call)
+        if set(values) != set(parameters):
+            raise InvalidOperationError(f"`{definition.name}` takes the arguments {', '.join(parameters)}", place)
+        if self.body.inlined >= MAX_INLINE:
+            raise UnsupportedFeatureError(f"`{definition.name}` calls itself without end", place)
+        body = self.body
+        outer, environment, liveness = body.names, body.environment, body.liveness
+        body.names, body.environment = type(outer)(), definition.environment
+        body.liveness = type(liveness)(definition.node.body)
+        body.inlined += 1
+        try:
+            for name, value in values.items():
+                body.names.bind(name, value)
+            with body.emitter.reading(definition.source):
+                return self._inlined(definition)
+        finally:
+            body.inlined -= 1
+            body.names, body.environment, body.liveness = outer, environment, liveness
+
+    def _inlined(self, definition: Definition) -> Any:
+        *statements, last = definition.node.body
+        for node in statements:
+            if isinstance(node, ast.Return):
+                raise self._syntax(node, "nothing can follow a return")
+            self.statement(node)
+        if isinstance(last, ast.Return):
+            return Nothing() if last.value is None else self.expressions.value(last.value)
+        self.statement(last)
+        return Nothing()
+
+
+def yield_targets(node: ast.stmt) -> list[str] | None:
+    """The names that a `pl.yield_` statement gives its values to; None for any other statement."""
+    if called_word(getattr(node, "value", None)) != "yield_":
+        return None
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return [name]
+        case ast.Assign(targets=[ast.Tuple(elts=items) | ast.List(elts=items)]):
+            return [item.id for item in items if isinstance(item, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+        case ast.Expr():
+            return []
+        case _:
+            return None
+
+
+def alike(old: SSAValue | Literal, new: SSAValue | Literal) -> bool:
+    """Whether a name may go from one value to the other: the same kind, shape and element type."""
+    a, b = old.type, new.type
+    if isinstance(a, TileType | TensorType) and type(a) is type(b):
+        assert isinstance(b, TileType | TensorType)
+        return a.shape == b.shape and a.dtype == b.dtype
+    return a == b
+
+
+__all__ = ["Statements", "yield_targets"]

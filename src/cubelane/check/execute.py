@@ -12,11 +12,11 @@ from cubelane.check.reference import run_reference
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import Direction, direction_of
 from cubelane.sim.group import Schedule, Suspect
-from cubelane.sim.machine import Machine, Stopped, entry_functions
+from cubelane.sim.machine import Executable, Machine, Stopped, entry_functions
 from cubelane.sim.primitives import Poison
 from cubelane.sim.result import Event, RunResult
 
-__all__ = ["Event", "RunResult", "Schedule", "draw_inputs", "run_group", "run_reference"]
+__all__ = ["Event", "Executable", "RunResult", "Schedule", "draw_inputs", "run_group", "run_reference"]
 
 _SECOND = (17.0, 37)
 """What undefined cells hold in the second run: any value but that of the first."""
@@ -31,32 +31,33 @@ def draw_inputs(module: ModuleOp, seed: int = 0, entry: str | None = None) -> di
 
 
 def run_group(
-    module: ModuleOp,
+    program: ModuleOp | Executable,
     inputs: Mapping[str, Any],
     target: str | None = None,
     *,
     schedule: Schedule | None = None,
     entry: str | None = None,
 ) -> RunResult:
-    """Runs the final program. `inputs` are not changed; what is wrong with the kernel is in the findings.
+    """Runs the final program; what is wrong with the kernel is in the findings. `inputs` are not changed.
 
     When a store wrote what may stem from undefined cells, the program runs a second time with other values in
-    them: a difference is a finding. Raises a Diagnostic for inputs that do not fit,
-    or a program with no executable form.
+    them: a difference is a finding. An `Executable` saves emitting the program again. Raises a Diagnostic for inputs
+    that do not fit, or a program with no executable form.
     """
-    functions = entry_functions(module, entry)
+    executable = program if isinstance(program, Executable) else Executable(program)
+    functions = entry_functions(executable.module, entry)
     poison = Poison()
-    result, suspects, machine = _run_once(module, functions, inputs, schedule or Schedule(), poison)
+    result, suspects, machine = _run_once(executable, functions, inputs, schedule or Schedule(), poison)
     if result.ok and (suspects or poison.used):
-        second, _, _ = _run_once(module, functions, inputs, schedule or Schedule(), Poison(*_SECOND))
+        second, _, _ = _run_once(executable, functions, inputs, schedule or Schedule(), Poison(*_SECOND))
         result.findings += _leaks(result, second, suspects, machine)
     return result
 
 
 def _run_once(
-    module: ModuleOp, functions: list[FuncOp], inputs: Mapping[str, Any], schedule: Schedule, poison: Poison
+    executable: Executable, functions: list[FuncOp], inputs: Mapping[str, Any], schedule: Schedule, poison: Poison
 ) -> tuple[RunResult, list[Suspect], Machine]:
-    machine = Machine(module, schedule, poison)
+    machine = Machine(executable, schedule, poison)
     arguments: dict[str, Any] = {}
     for function in functions:
         arguments = {**arguments_of(function, dict(inputs)), **arguments}

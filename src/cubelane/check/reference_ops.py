@@ -101,13 +101,13 @@ class Evaluator:
         behaviour: Splits,
         operands: Values,
     ) -> tuple[int, ...] | None:
-        """The valid extent of the result: what the type states, the rest from `Meaning.valid` or the operands."""
+        """The valid extent of the result: from `Meaning.valid` or the operands, so that a type that says the same
+        for both lanes does not hide what each of them holds. What a load takes is stated by its type."""
         if not isinstance(type_, TileType | TensorType):
             return None
         shape: tuple[int, ...] = names["shape"]
         stated = type_.valid if isinstance(type_, TileType) else type_.data.valid
-        if isinstance(type_, TileType) and DYNAMIC not in stated:
-            return stated
+        derived: Sequence[int] = tuple(n if s == DYNAMIC else s for s, n in zip(stated or shape, shape, strict=True))
         if meaning.valid == "{valid}":
             derived = self._window_extent(names, shape)
         elif meaning.valid is not None:
@@ -115,13 +115,13 @@ class Evaluator:
         else:
             lent = [getattr(op, name) for name in behaviour.scratch]
             tiles = [v for k, v in operands.items() if isinstance(v, Cells) and not any(k is s for s in lent)]
-            fitting = [t for t in tiles if t.data.shape == shape] or tiles
-            derived = fitting[0].valid if fitting else shape
+            fitting = [t for t in tiles if t.data.shape == shape or behaviour.behaviour is Split.REDUCES]
+            derived = fitting[0].valid if fitting else derived
         if len(derived) != len(shape):
             derived = shape
-        if not stated:
-            return tuple(min(d, n) for d, n in zip(derived, shape, strict=True))
-        return tuple(d if s == DYNAMIC else s for s, d in zip(stated, derived, strict=True))
+        if stated and behaviour.behaviour is Split.LOADS:
+            return tuple(d if s == DYNAMIC else s for s, d in zip(stated, derived, strict=True))
+        return tuple(min(d, n) for d, n in zip(derived, shape, strict=True))
 
     @staticmethod
     def _window_extent(names: dict[str, Any], shape: tuple[int, ...]) -> tuple[int, ...]:

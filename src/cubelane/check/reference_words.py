@@ -224,8 +224,10 @@ def cut_valid(valid: Sequence[int], offsets: Sequence[int], shape: Sequence[int]
     return tuple(min(n, max(v - o, 0)) for v, o, n in zip(valid, offsets, shape, strict=True))
 
 
-def reshaped_valid(valid: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
-    """A row that becomes a column keeps its length; the rest keeps its extents."""
+def reshaped_valid(valid: Sequence[int], tile: Array, shape: Sequence[int]) -> tuple[int, ...]:
+    """A row that becomes a column keeps its length; what is valid throughout stays so; the rest keeps its extents."""
+    if all(v == n for v, n in zip(valid, tile.shape, strict=True)):
+        return tuple(shape)
     if len(shape) == 2 and len(valid) == 2 and min(shape) == 1 and min(valid) <= 1:
         return (1, max(valid)) if shape[0] == 1 else (max(valid), 1)
     return tuple(valid)

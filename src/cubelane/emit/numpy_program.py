@@ -191,6 +191,7 @@ class _Emitter:
         companion = statement.valid if needs_companion(result.type) else None
         if companion is not None:
             self._line(f"{name}_valid = {companion}", op, name)
+            expression = expression.replace(companion, f"{name}_valid")
         self._line(f"{name} = {expression}", op, name)
 
     def _for(self, op: scf.ForOp) -> None:

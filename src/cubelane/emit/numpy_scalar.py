@@ -71,7 +71,8 @@ def scalar_text(op: Operation, operands: Sequence[str]) -> str | None:
     if op.name in _INFIX:
         text = f"({operands[0]} {_INFIX[op.name]} {operands[1]})"
     elif op.name in _CALLS:
-        text = _CALLS[op.name].format(*operands)
+        call = _CALLS[op.name]
+        text = call.format(*(map(_bare, operands) if call[:4] in ("min(", "max(") else operands))
     else:
         return None
     return _in_type(text, op.results[0].type, op.name)

@@ -8,7 +8,8 @@ from xdsl.dialects.func import CallOp, FuncOp
 
 from cubelane.emit.numpy_program import EmittedFunction, Line, emit_module
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.kernel import DUAL_DISPATCH, SPLIT, SPLIT_AIV, FunctionKind, flag, functions_of, kind_of
+from cubelane.ir.kernel import DUAL_DISPATCH, SPLIT_AIV, FunctionKind, flag, functions_of, kind_of, split_of
+from cubelane.ir.types import SplitMode
 from cubelane.sim.core import Core
 from cubelane.sim.group import Group, Member, Schedule, Suspect
 from cubelane.sim.memory import Memory
@@ -46,18 +47,26 @@ def entry_functions(module: ModuleOp, name: str | None = None) -> list[FuncOp]:
 
 def lanes_of(function: FuncOp) -> int:
     """How many vector lanes run a function: two where it is dispatched to both or split between them."""
-    split = flag(function, DUAL_DISPATCH) or flag(function, SPLIT_AIV) or SPLIT in function.attributes
+    split = flag(function, DUAL_DISPATCH) or flag(function, SPLIT_AIV) or split_of(function) is not SplitMode.NONE
     return 2 if split and kind_of(function) is not FunctionKind.AIC else 1
+
+
+class Executable:
+    """A final program emitted and compiled, to be run as often as one likes."""
+
+    def __init__(self, module: ModuleOp):
+        self.module = module
+        self.programs = emit_module(module)
+        self.lanes = {f.sym_name.data: lanes_of(f) for f in functions_of(module)}
+        self.code = {name: _compiled(p) for name, p in self.programs.items()}
 
 
 class Machine:
     """Executes one program once."""
 
-    def __init__(self, module: ModuleOp, schedule: Schedule, poison: Poison):
+    def __init__(self, executable: Executable, schedule: Schedule, poison: Poison):
         self.schedule, self.poison = schedule, poison
-        self.programs = emit_module(module)
-        self.lanes = {f.sym_name.data: lanes_of(f) for f in functions_of(module)}
-        self.code = {name: _compiled(p) for name, p in self.programs.items()}
+        self.programs, self.lanes, self.code = executable.programs, executable.lanes, executable.code
         self.memory = Memory()
         self.findings: list[Diagnostic] = []
         self.notes: list[Diagnostic] = []

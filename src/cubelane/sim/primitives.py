@@ -178,9 +178,7 @@ def triangle(shape: Extents, diagonal: int, upper: int | None, dtype: Any) -> Ar
     return np.tril(np.ones(shape, dtype), diagonal)
 
 
-def random(
-    shape: Extents, key: Sequence[int], counter: Sequence[int], dtype: Any, rounds: int | None = None
-) -> Array:
+def random(shape: Extents, key: Sequence[int], counter: Sequence[int], dtype: Any, rounds: int | None = None) -> Array:
     """Philox 4x32-10: block b of four words is the cipher of `counter + b`; cells in row-major order."""
     count = int(np.prod(shape))
     blocks = -(-count // 4)
@@ -281,8 +279,10 @@ def clamped(source: Array, offsets: Extents, extents: Extents) -> tuple[int, ...
     return tuple(max(0, min(e, limit - o)) for e, limit, o in zip(extents, limits, starts, strict=True))
 
 
-def reshaped_valid(valid: Extents, shape: Extents) -> tuple[int, ...]:
-    """The extent of a vector that turns from row to column or back, else as it was."""
+def reshaped_valid(valid: Extents, tile: Array, shape: Extents) -> tuple[int, ...]:
+    """Whole tiles stay whole; a vector that turns from row to column or back keeps its length."""
+    if tuple(valid) == tile.shape:
+        return tuple(shape)
     if len(shape) == 2 == len(valid) and 1 in shape and 1 in valid:
         longest = max(valid)
         return (1, longest) if shape[0] == 1 else (longest, 1)

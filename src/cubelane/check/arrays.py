@@ -67,9 +67,10 @@ def arguments_of(function: FuncOp, given: dict[str, Array]) -> dict[str, Any]:
                 raise _unfit(function, f"no array for the parameter {name}")
             result[name] = np.zeros(known, array_dtype(type_.dtype))
             continue
-        array = np.array(given[name])
-        if array.dtype != array_dtype(type_.dtype):
-            raise _unfit(function, f"{name} must hold {dtype_name(type_.dtype)}, the array holds {array.dtype}")
+        array = _held(np.array(given[name]), array_dtype(type_.dtype))
+        if array is None:
+            holds = np.asarray(given[name]).dtype
+            raise _unfit(function, f"{name} must hold {dtype_name(type_.dtype)}, the array holds {holds}")
         fits = len(shape) == array.ndim and all(
             symbols.setdefault(d, n) == n if isinstance(d, str) else d in (n, DYNAMIC)
             for d, n in zip(shape, array.shape, strict=True)
@@ -78,6 +79,20 @@ def arguments_of(function: FuncOp, given: dict[str, Array]) -> dict[str, Any]:
             raise _unfit(function, f"{name} must have the shape {list(shape)}, the array has {list(array.shape)}")
         result[name] = array
     return result
+
+
+def _held(array: Any, dtype: Any) -> Any:
+    """The array in the element type of the parameter; None where a value would change.
+
+    FP32 arrays of values that a narrower type holds exactly are common where a user has no BF16 of their own.
+    """
+    if array.dtype == dtype:
+        return array
+    if array.dtype.kind not in "fiu":
+        return None
+    narrow = array.astype(dtype)
+    same = (narrow.astype(array.dtype) == array) | (array != array)
+    return narrow if same.all() and np.can_cast(np.float32, array.dtype) else None
 
 
 def _unfit(function: FuncOp, message: str) -> Diagnostic:

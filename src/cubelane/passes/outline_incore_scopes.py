@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.arith import Arith, ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -34,20 +34,32 @@ def live_ins(body: Block) -> tuple[list[SSAValue], list[ConstantOp]]:
     """Values read in a body and defined outside, in the order of their first use; constants apart."""
     inside = set[SSAValue](body.args)
     outside: dict[SSAValue, None] = {}
-    constants: dict[Operation, None] = {}
-    for op in _walk(body):
+    constants: dict[ConstantOp, None] = {}
+
+    def read(op: Operation) -> None:
         for operand in op.operands:
-            if operand in inside or operand in outside:
-                continue
-            if isinstance(operand.owner, ConstantOp):
-                constants[operand.owner] = None
+            owner = operand.owner
+            if operand in inside:
+                if isinstance(owner, Operation) and is_part_of_expression(owner):
+                    read(owner)
+            elif isinstance(owner, ConstantOp):
+                constants[owner] = None
             else:
                 outside[operand] = None
+
+    for op in _walk(body):
+        if not is_part_of_expression(op):
+            read(op)
         inside.update(op.results)
         for region in op.regions:
             for block in region.blocks:
                 inside.update(block.args)
-    return list(outside), [c for c in constants if isinstance(c, ConstantOp)]
+    return list(outside), list(constants)
+
+
+def is_part_of_expression(op: Operation) -> bool:
+    """Whether an op is a scalar computed in the middle of a statement; its operands are read where its result is."""
+    return op.dialect_name() == Arith.name and not isinstance(op, ConstantOp) and op.results[0].name_hint is None
 
 
 def _walk(body: Block) -> Iterator[Operation]:
@@ -67,13 +79,13 @@ def scope_attributes(scope: ScopeOp) -> dict[str, Attribute]:
             code="split-scope-with-regions",
         )
     attributes: dict[str, Attribute] = {KIND: KindAttr(FunctionKind.INCORE)}
+    if scope.split is not None and scope.split.mode is not SplitMode.NONE:
+        attributes[SPLIT] = scope.split
     if scope.slot_num is not None:
         attributes[SLOT_NUM] = IntegerAttr(scope.slot_num.value.data, i64)
     if regions:
         attributes[SPLIT_AIV] = UnitAttr()
     modes = {region.mode.mode for region in regions}
-    if scope.split is not None:
-        modes = {scope.split.mode}
     if len(modes) == 1 and (mode := modes.pop()) is not SplitMode.NONE:
         attributes[SPLIT] = SplitAttr.of(mode)
     return attributes

@@ -97,10 +97,12 @@ def shard_code(boundary: Boundary, mode: SplitMode, tile: TileType, stride: int 
     if mode is SplitMode.NONE:
         return 0
     extents = lane_extents(tile, mode.axis, stride)
-    if extents is None or extents[0] == extents[1] or extents[1] == 0:
+    if extents is None or extents[0] == extents[1]:
         return mode.value
     if extents[0] == extents[1] + 1:
         return mode.value + 2
+    if extents[1] == 0:
+        return mode.value
     raise unplaceable(boundary.op, tile, mode, extents)
 
 

@@ -156,7 +156,7 @@ class Needs:
         if op in self.leaves:
             if self.leaves[op].gives:
                 return None
-        elif self._spans.get(op) not in (None, Affinity.MIXED, self.core):
+        elif self._spans.get(op) not in (None, Affinity.MIXED, self.core) or self._names_parameter(value):
             return self.stand_in(value)
         elif op in self._spans or self.place(op) in (self.core, Affinity.SHARED):
             return None
@@ -164,6 +164,13 @@ class Needs:
         if origin is None:
             raise self._missing(value, op, reader)
         return origin
+
+    def _names_parameter(self, value: OpResult) -> bool:
+        """Whether a branch hands on a parameter unchanged; a tensor it gives is then that parameter on every path."""
+        if not isinstance(value.op, IfOp) or value.op not in self._spans:
+            return False
+        handed = (yielded(region)[value.index] for region in value.op.regions if region.blocks)
+        return any(isinstance(v, BlockArgument) and v.block.parent_op() is self._root for v in handed)
 
     def _missing(self, value: SSAValue, op: Operation, reader: Operation) -> Diagnostic:
         here, there = ("cube", "vector") if self.core is Affinity.CUBE else ("vector", "cube")

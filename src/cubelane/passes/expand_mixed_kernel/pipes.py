@@ -59,9 +59,11 @@ class _Prologue:
     def __init__(self, function: FuncOp, stem: str, cube: bool, peer: str):
         self.stem, self.cube, self.peer = stem, cube, peer
         self.block = function.body.block
-        first = self.block.first_op
-        # the lane index stays first: types and offsets of the whole body build on it
-        self.anchor = first.next_op if not cube and isinstance(first, SubblockIdxOp) else first
+        self.anchor = self.block.first_op
+        # the lane index stays first (constants are part of expressions): offsets of the whole body build on it
+        first = next((op for op in self.block.ops if not isinstance(op, ConstantOp)), None)
+        if not cube and isinstance(first, SubblockIdxOp):
+            self.anchor = first.next_op
         self.like = function
 
     def _add(self, op: Operation, name: str | None = None) -> SSAValue | None:

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.scf import ForOp, WhileOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from cubelane.analysis.boundaries import boundaries_of, place_of
@@ -111,7 +113,11 @@ class Expansion:
         calls = [CallOp(cube.sym_name.data, args, []), CallOp(lanes.sym_name.data, args, results)]
         returned: list[SSAValue] = list(calls[1].results)
         roots = [self.handles[value] for value in return_of(function).operands]
-        parameters = [block.args[root.index] for root in roots if isinstance(root, BlockArgument)]
+        parameters = [
+            block.args[root.index]
+            for root, value in zip(roots, return_of(function).operands, strict=True)
+            if isinstance(root, BlockArgument) and not _through_branch(value)
+        ]
         if len(parameters) == len(roots):
             returned = list(parameters)
         for value, result in zip(return_of(function).operands, calls[1].results, strict=True):
@@ -122,6 +128,22 @@ class Expansion:
         new = like(function, self.name, block, results)
         new.attributes[KIND] = KindAttr(FunctionKind.GROUP)
         return new
+
+
+def _through_branch(value: SSAValue) -> bool:
+    """Whether a returned tensor comes out of an `if`; the group then hands on what the lanes return."""
+    while not isinstance(value, BlockArgument):
+        op = value.owner
+        if isinstance(op, ForOp):
+            value = op.iter_args[list(op.results).index(value)]
+        elif isinstance(op, WhileOp):
+            value = op.arguments[list(op.results).index(value)]
+        else:
+            target = getattr(op, "target", None)
+            if not isinstance(target, SSAValue):
+                return True
+            value = cast(SSAValue, target)
+    return False
 
 
 def _slots(function: FuncOp) -> int:

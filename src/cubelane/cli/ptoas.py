@@ -26,6 +26,7 @@ NOT_BUILT = {
     "--enable-op-fusion": "op fusion",
     "--plan-memory-impl": "memory planning",
 }
+WITH_VALUE = ("--plan-memory-impl",)
 
 
 def ptoas(argv: list[str]) -> int:
@@ -57,7 +58,10 @@ def _parser() -> argparse.ArgumentParser:
     options.add_argument("--format", choices=("text", "json"), default="text", help="how refusals are printed")
     options.add_argument("--enable-tile-op-expand", action="store_true", help="accepted, does nothing")
     for flag in NOT_BUILT:
-        options.add_argument(flag, nargs="?", const=True, default=None, help="not built")
+        if flag in WITH_VALUE:
+            options.add_argument(flag, default=None, help="not built")
+        else:
+            options.add_argument(flag, action="store_true", default=None, help="not built")
     return options
 
 

@@ -1,121 +1,116 @@
-"""Projection of a program to one core: keep what that core needs, in valid SSA, with its control flow (design 1.3).
+"""The part of a sectioned function that one core runs, by the projection both levels share (`analysis.projection`).
 
-`foreign` says which ops another core runs. `clone_without` gives a copy without them, `erase_foreign` removes them
-in place; both then drop the shared ops that only foreign ops needed. What was already unused stays.
+To the projection a section of this core is a leaf that takes the values it captures; one of the other core is work
+of that core. Bodies of sections belong to one core each, so they are moved, not copied.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 
-from xdsl.dialects import scf
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from cubelane.analysis.projection import Leaf, Needs, Projector, has_effect
 from cubelane.analysis.pto_evidence import effect_of
+from cubelane.ir.affinity import Affinity
 from cubelane.ir.pto.decl import Effect
+from cubelane.ir.pto.regions import SectionOp, section_around
 
-Foreign = Callable[[Operation], bool]
+KindsByName = Mapping[str, frozenset[Affinity]]
+"""The cores of the functions that are split; other functions belong to all."""
+BOTH = frozenset({Affinity.CUBE, Affinity.VECTOR})
 
 
-@dataclass
-class _Copy:
-    """A copy under way: where values and blocks of the original went, and what foreign ops used."""
+def project_module(module: ModuleOp, core: Affinity, kinds_of: KindsByName) -> ModuleOp:
+    """A module with what `core` runs. Sections of that core leave `module`."""
+    ops: list[Operation] = []
+    for op in module.body.block.ops:
+        if not isinstance(op, FuncOp) or op.is_declaration or op.sym_name.data not in kinds_of:
+            ops.append(op.clone())
+        elif core in kinds_of[op.sym_name.data]:
+            ops.append(project_function(op, core, kinds_of))
+    projected = ModuleOp(ops, attributes=dict(module.attributes))
+    projected.location = module.location
+    return projected
 
-    foreign: Foreign
-    values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    blocks: dict[Block, Block] = field(default_factory=dict[Block, Block])
-    loose: list[Operation] = field(default_factory=list[Operation])
 
-    def copy(self, op: Operation) -> Operation:
-        new = op.clone_without_regions(self.values, self.blocks)
-        for region, new_region in zip(op.regions, new.regions, strict=True):
-            for block in region.blocks:
-                copied = Block(arg_types=block.arg_types)
-                new_region.add_block(copied)
-                self.blocks[block] = copied
-                for old_arg, new_arg in zip(block.args, copied.args, strict=True):
-                    self.values[old_arg] = new_arg
-                    new_arg.name_hint, new_arg.location = old_arg.name_hint, old_arg.location
+def project_function(function: FuncOp, core: Affinity, kinds_of: KindsByName) -> FuncOp:
+    """A copy of the function with what `core` runs."""
+
+    def place(op: Operation) -> Affinity:
+        section = section_around(op)
+        if section is not None:
+            return section.kind
+        return Affinity.SHARED if core in _kinds_of_call(op, kinds_of) else _other(core)
+
+    leaves = dict(_leaves(function, core, kinds_of))
+    ends = [block.last_op for block in function.body.blocks if block.last_op is not None]
+    wanted = [value for end in ends for value in end.operands]
+    needs = Needs(function.body, core, leaves, place=place, extra=wanted)
+    projector = Projector(needs, _emit)
+    projected = function.clone_without_regions()
+    blocks: dict[Block, Block] = {}
+    for block in function.body.blocks:
+        blocks[block] = Block(arg_types=block.arg_types)
+        projected.body.add_block(blocks[block])
+        for old, new in zip(block.args, blocks[block].args, strict=True):
+            new.name_hint = old.name_hint
+            projector.map[old] = new
+    for source, target in blocks.items():
+        projector.run(source, target)
+        if source.last_op is not None and source.last_op.has_trait(IsTerminator):
+            target.add_op(source.last_op.clone(projector.map, blocks))
+    return projected
+
+
+def _leaves(function: FuncOp, core: Affinity, kinds_of: KindsByName) -> Iterator[tuple[Operation, Leaf]]:
+    for op in function.walk():
+        if isinstance(op, SectionOp) and op.kind is core:
+            yield op, Leaf(tuple(captured(op)))
+        elif isinstance(op, CallOp) and core in _kinds_of_call(op, kinds_of) and section_around(op) is None:
+            yield op, Leaf(tuple(op.operands), gives=True)
+        elif _acts_unnoticed(op) and section_around(op) is None:
+            yield op, Leaf(tuple(op.operands), gives=True)
+
+
+def _acts_unnoticed(op: Operation) -> bool:
+    """An op of another dialect that does not declare its effects: it stays on both cores."""
+    if op.regions or has_effect(op) or op.has_trait(IsTerminator) or isinstance(op, CallOp):
+        return False
+    return effect_of(op) is Effect.WRITE
+
+
+def _kinds_of_call(op: Operation, kinds_of: KindsByName) -> frozenset[Affinity]:
+    return kinds_of.get(op.callee.string_value(), BOTH) if isinstance(op, CallOp) else BOTH
+
+
+def _other(core: Affinity) -> Affinity:
+    return Affinity.VECTOR if core is Affinity.CUBE else Affinity.CUBE
+
+
+def captured(section: SectionOp) -> Iterator[SSAValue]:
+    """The values from outside that a section uses."""
+    inner: set[SSAValue] = set()
+    for op in section.walk():
+        yield from (value for value in op.operands if value not in inner)
+        inner.update(op.results)
         for region in op.regions:
             for block in region.blocks:
-                self._copy_block(block, self.blocks[block], new)
-        return new
-
-    def _copy_block(self, block: Block, copied: Block, parent: Operation) -> None:
-        for nested in block.ops:
-            if not self.foreign(nested):
-                copied.add_op(self.copy(nested))
-                continue
-            self.loose.append(parent)
-            for value in used_from_outside(nested):
-                owner = self.values.get(value, value).owner
-                if isinstance(owner, Operation) and value in self.values:
-                    self.loose.append(owner)
+                inner.update(block.args)
 
 
-def used_from_outside(op: Operation) -> Iterable[SSAValue]:
-    """The operands of an op and of all that is nested in it, inner values included."""
-    for nested in op.walk():
-        yield from nested.operands
-
-
-def clone_without(op: Operation, foreign: Foreign) -> Operation:
-    """A copy of `op` without the foreign ops inside it, nor the shared ops only they needed."""
-    work = _Copy(foreign)
-    new = work.copy(op)
-    drop_unneeded(work.loose)
-    return new
-
-
-def erase_foreign(op: Operation, foreign: Foreign) -> None:
-    """Erases the foreign ops inside `op`, and the shared ops only they needed."""
-    loose: list[Operation] = []
-    for nested in _outermost(op, foreign):
-        parent = nested.parent_op()
-        owners = [value.owner for value in used_from_outside(nested)]
-        inside = set(nested.walk())
-        loose += [owner for owner in owners if isinstance(owner, Operation) and owner not in inside]
-        loose += [] if parent is None else [parent]
+def _emit(op: Operation, projector: Projector) -> None:
+    """Moves the body of a section into place; copies a call."""
+    if not isinstance(op, SectionOp):
+        projector.block.add_op(op.clone(projector.map))
+        return
+    for nested in list(op.body.ops):
         nested.detach()
-        nested.erase(safe_erase=False)
-    drop_unneeded(loose)
-
-
-def _outermost(op: Operation, foreign: Foreign) -> list[Operation]:
-    found: list[Operation] = []
-    for region in op.regions:
-        for block in region.blocks:
-            for nested in block.ops:
-                found += [nested] if foreign(nested) else _outermost(nested, foreign)
-    return found
-
-
-def drop_unneeded(candidates: list[Operation]) -> None:
-    """Erases those of the ops that have no effect and no user any more, and then what only they needed."""
-    work = list(dict.fromkeys(candidates))
-    gone: set[Operation] = set()
-    while work:
-        op = work.pop()
-        if op in gone or op.parent is None or not _is_unneeded(op):
-            continue
-        gone.add(op)
-        parent = op.parent_op()
-        work += [owner for value in used_from_outside(op) if isinstance(owner := value.owner, Operation)]
-        work += [] if parent is None else [parent]
-        op.detach()
-        op.erase()
-
-
-def _is_unneeded(op: Operation) -> bool:
-    if op.has_trait(IsTerminator) or any(result.first_use is not None for result in op.results):
-        return False
-    if not op.regions:
-        return effect_of(op) is not Effect.WRITE
-    return isinstance(op, scf.ForOp | scf.IfOp) and all(
-        nested is op or nested.has_trait(IsTerminator) or (not nested.regions and effect_of(nested) is not Effect.WRITE)
-        for nested in op.walk()
-    )
+        projector.block.add_op(nested)
+        for inner in nested.walk():
+            if any(value in projector.map for value in inner.operands):
+                inner.operands = [projector.map.get(value, value) for value in inner.operands]
 
 
 def inline_body(op: Operation) -> None:

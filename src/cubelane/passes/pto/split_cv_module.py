@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
@@ -13,12 +14,11 @@ from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.pto.attrs import BACKEND, ENTRY_MARKERS, KERNEL_KIND, SIMT_ENTRY, KernelKindAttr, kind_of
 from cubelane.ir.pto.regions import SectionOp, SimtLaunchOp, section_around
-from cubelane.passes.pto.project import Foreign, clone_without, erase_foreign, functions_in, inline_body
+from cubelane.passes.pto.project import functions_in, inline_body, project_module
 from cubelane.passes.pto.validate_physical_section_boundaries import check_boundaries
 
 ORDER = (Affinity.VECTOR, Affinity.CUBE)
 SYMBOL = "sym_name"
-Kinds = dict[str, frozenset[Affinity]]
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,14 @@ def _check(program: ModuleOp) -> None:
                 "nested pto.section.cube/vector is not allowed",
                 instead="close the outer section before this one",
                 code="nested-section",
+            )
+        if isinstance(op, SectionOp) and not isinstance(op.parent_op(), FuncOp | scf.ForOp | scf.IfOp | scf.WhileOp):
+            parent = op.parent_op()
+            raise refuse(
+                op,
+                f"a section inside '{parent.name if parent is not None else 'nothing'}' cannot be split",
+                instead="put the section directly into the function, or into scf.for, scf.if or scf.while",
+                code="section-place",
             )
         if isinstance(op, ModuleOp):
             check_stated_kind(op)
@@ -120,36 +128,15 @@ def _hoistable(module: ModuleOp) -> ModuleOp | None:
 
 
 def split_by_kind(module: ModuleOp) -> list[ModuleOp]:
-    """The children of a kindless module, vector first. The last one is `module` itself."""
+    """The children of a kindless module, vector first. `module` itself is used up."""
     kinds_of = {f.sym_name.data: kinds for f in functions_in(module) if (kinds := _kinds_in(f))}
     order = [kind for kind in ORDER if any(kind in kinds for kinds in kinds_of.values())]
-    children: list[ModuleOp] = []
-    for kind in order[:-1]:
-        child = clone_without(module, _foreign_to(kind, kinds_of))
-        assert isinstance(child, ModuleOp)
-        children.append(child)
-    erase_foreign(module, _foreign_to(order[-1], kinds_of))
-    children.append(module)
+    children = [project_module(module, kind, kinds_of) for kind in order]
+    module.erase()
     for kind, child in zip(order, children, strict=True):
         child.attributes[KERNEL_KIND] = KernelKindAttr.of(kind)
-        inline_sections(child)
         _drop_unused_simt(child)
     return children
-
-
-def _foreign_to(kind: Affinity, kinds_of: Kinds) -> Foreign:
-    """What another core runs: its sections, its functions, and calls of its functions."""
-
-    def foreign(op: Operation) -> bool:
-        if isinstance(op, SectionOp):
-            return op.kind is not kind
-        if isinstance(op, FuncOp):
-            return kind not in kinds_of.get(op.sym_name.data, (kind,))
-        if isinstance(op, CallOp):
-            return kind not in kinds_of.get(op.callee.string_value(), (kind,))
-        return False
-
-    return foreign
 
 
 def _split_in_place(module: ModuleOp) -> None:

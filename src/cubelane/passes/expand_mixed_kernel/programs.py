@@ -7,7 +7,7 @@ from typing import cast
 from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.dialects.scf import ForOp, WhileOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from cubelane.analysis.boundaries import boundaries_of, place_of
 from cubelane.analysis.gm_order import Fence, GmOrder, refuse_other_lane
@@ -130,14 +130,19 @@ class Expansion:
         return new
 
 
+def _index(value: SSAValue) -> int:
+    assert isinstance(value, OpResult)
+    return value.index
+
+
 def _through_branch(value: SSAValue) -> bool:
     """Whether a returned tensor comes out of an `if`; the group then hands on what the lanes return."""
     while not isinstance(value, BlockArgument):
         op = value.owner
         if isinstance(op, ForOp):
-            value = op.iter_args[list(op.results).index(value)]
+            value = op.iter_args[_index(value)]
         elif isinstance(op, WhileOp):
-            value = op.arguments[list(op.results).index(value)]
+            value = op.arguments[_index(value)]
         else:
             target = getattr(op, "target", None)
             if not isinstance(target, SSAValue):

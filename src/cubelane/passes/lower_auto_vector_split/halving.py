@@ -16,7 +16,7 @@ from cubelane.analysis.split_axis import SplitAxes, flows
 from cubelane.analysis.valid_extents import ValidExtents
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.surface import constant_of
-from cubelane.ir.tile.movement import SetValidShapeOp, SliceOp
+from cubelane.ir.tile.movement import AssembleOp, CreateOp, SetValidShapeOp, SliceOp
 from cubelane.ir.traits import Meaning, Splits
 from cubelane.ir.traits import Split as Behaviour
 from cubelane.ir.types import DYNAMIC, TileType
@@ -65,6 +65,7 @@ class Halver:
     def part(self, value: SSAValue, share: Split, math: LaneMath) -> SSAValue:
         """The lane's part of a tile that both lanes hold in full: a slice of it (4.4 "lift")."""
         full = tile_type(value)
+        source = value if share.stride + share.box <= full.shape[share.axis] else self._padded(value, share, math)
         offsets = [
             math.start(share.stride) if axis == share.axis else math.constant(0) for axis in range(len(full.shape))
         ]
@@ -72,9 +73,18 @@ class Halver:
         valid: list[SSAValue] = []
         if DYNAMIC in lane_type.valid:
             valid = [self._valid_on(value, axis, share, math) for axis in range(len(full.shape))]
-        cut = math.tile(SliceOp, {"tile": value, "offsets": offsets, "valid": valid}, lane_type, value.name_hint)
+        cut = math.tile(SliceOp, {"tile": source, "offsets": offsets, "valid": valid}, lane_type, value.name_hint)
         self._new[cut] = share
         return cut
+
+    def _padded(self, value: SSAValue, share: Split, math: LaneMath) -> SSAValue:
+        """The tile in a box that holds both lanes' boxes: lane 1's part of an odd extent would overhang its end."""
+        full = tile_type(value)
+        box = (*full.shape[: share.axis], share.stride + share.box, *full.shape[share.axis + 1 :])
+        larger = full.replaced(shape=box, valid=box)
+        room = math.tile(CreateOp, {}, larger, None)
+        offsets = [math.constant(0) for _ in box]
+        return math.tile(AssembleOp, {"target": room, "source": value, "offsets": offsets}, larger, value.name_hint)
 
     def _valid_on(self, value: SSAValue, axis: int, share: Split, math: LaneMath) -> SSAValue:
         extent = self.extents.of(value, axis)
@@ -150,6 +160,8 @@ class Halver:
         if not to_cube(op):
             share = self.axes[result]
             part = shard(crosses, share if isinstance(share, Split) else None, result.name_hint)
+            if any(flows(use.operation) for use in result.uses):
+                part = _laid_out_like(part, tile_type(result))
             self._new[part] = share
             return remove(op, part)
         share = self.share(tile)
@@ -177,6 +189,13 @@ class Halver:
     def kept_full(self, value: SSAValue) -> None:
         """The value keeps its full type although its share was asked for: its part was cut from it."""
         self._types[value] = tile_type(value)
+
+
+def _laid_out_like(value: SSAValue, like: TileType) -> SSAValue:
+    """A crossing tile that a loop or a branch hands on keeps the layout the author gave it: a carry has one type."""
+    d = like.data
+    type_ = tile_type(value).replaced(blayout=d.blayout, slayout=d.slayout, fractal=d.fractal, pad=d.pad)
+    return Rewriter.replace_value_with_new_type(value, type_)
 
 
 def _localize_valid(halver: Halver, op: Operation, share: Split, full: TileType) -> None:
@@ -239,6 +258,8 @@ def _slice(halver: Halver, op: Operation) -> None:
     if not isinstance(share, Split):
         return
     if isinstance(halver.share(op.operands[0]), Replicated):
+        if not share.even:
+            return _view(halver, op)
         math = LaneMath(halver.lane, op)
         if hasattr(op, "offsets"):
             offsets = operands(op, "offsets")

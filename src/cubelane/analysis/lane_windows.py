@@ -13,14 +13,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from cubelane.analysis.affine_text import COMPUTED, LANE, AffineText
-from cubelane.analysis.affinity import classify
+from cubelane.analysis.lane_access import lane_access
 from cubelane.analysis.lane_share import axis_word, name_of
 from cubelane.analysis.tensor_handles import TensorHandles
 from cubelane.analysis.valid_extents import LaneExtent, ValidExtents
-from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
-from cubelane.ir.tile.channel import SubblockIdxOp
-from cubelane.ir.traits import Split, Splits
 from cubelane.ir.types import TileType
 
 MANY = 64
@@ -109,26 +106,6 @@ def lane_conflicts(function: FuncOp) -> list[Diagnostic]:
     return list(LaneWindows(function).conflicts())
 
 
-def may_conflict(function: FuncOp) -> bool:
-    """Whether the lanes could get in each other's way at all: a store in a loop, or beside another access."""
-    handles = TensorHandles(function.body.block)
-    stored: set[SSAValue] = set()
-    touched: set[SSAValue] = set()
-    for op in function.body.walk():
-        access = _access(op)
-        root = None if access is None else handles[access[0]]
-        if access is None or root is None:
-            continue
-        if access[1]:
-            if op.parent is not function.body.block or root in touched:
-                return True
-            stored.add(root)
-        elif root in stored:
-            return True
-        touched.add(root)
-    return False
-
-
 def _overlap(one: Window, two: Window) -> Iterator[Diagnostic]:
     for lane in (0, 1):
         common = one.cells(lane).intersect(two.cells(1 - lane))
@@ -163,23 +140,10 @@ def _rows(cells: "isl.Set") -> str:
     return ", ".join(words)
 
 
-def _access(op: Operation) -> tuple[SSAValue, bool] | None:
-    """The tensor that a vector load or store touches, and whether it writes."""
-    splits = op.get_trait(Splits)
-    if splits is None or classify(op) is not Affinity.VECTOR:
-        return None
-    if splits.behaviour is Split.LOADS:
-        return op.operands[0], False
-    if splits.behaviour is Split.STORES:
-        target: SSAValue = getattr(op, "target")  # noqa: B009
-        return target, True
-    return None
-
-
 def _window(
     op: Operation, position: int, handles: TensorHandles, extents: ValidExtents, symbols: dict[SSAValue, str]
 ) -> Window | None:
-    access = _access(op)
+    access = lane_access(op)
     if access is None:
         return None
     tensor, writes = access
@@ -218,8 +182,3 @@ def _set_text(space: AffineText, names: Iterable[str], bounds: list[str]) -> str
     exists = f"exists {', '.join(variables)} : " if variables else ""
     body = " and ".join([*space.constraints, *bounds])
     return f"[{', '.join(space.symbols.values())}] -> {{ [{', '.join(names)}] : {exists}{body} }}"
-
-
-def tells_lanes_apart(function: FuncOp) -> bool:
-    """Whether a body names its lane index."""
-    return any(isinstance(op, SubblockIdxOp) for op in function.body.walk())

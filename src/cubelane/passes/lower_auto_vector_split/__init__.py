@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from cubelane.analysis.lane_access import may_conflict
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import functions_of
 from cubelane.passes.lower_auto_vector_split import regions, whole_function
@@ -60,3 +61,15 @@ def _lower(function: FuncOp) -> None:
         regions.lower(function)
     elif whole_function.applies_to(function):
         whole_function.lower(function)
+    else:
+        return
+    if may_conflict(function):
+        _refuse_conflicts(function)
+
+
+def _refuse_conflicts(function: FuncOp) -> None:
+    """The lanes run unordered: what one writes, the other must neither write nor read."""
+    from cubelane.analysis.lane_windows import lane_conflicts  # integer sets load slowly and are seldom needed
+
+    for problem in lane_conflicts(function):
+        raise problem

@@ -6,6 +6,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from cubelane.passes.pto.drop_dead_ops import PTODropDeadOps
 from cubelane.passes.pto.expand_wrapper_ops import VPTOExpandWrapperOps
 from cubelane.passes.pto.infer_vecscope import PTOInferVPTOVecScope
 from cubelane.passes.pto.inline_backend_helpers import PTOInlineBackendHelpers
@@ -27,6 +28,7 @@ VPTO: tuple[ModulePass, ...] = (
     PTOInlineBackendHelpers(),
     VPTOSplitCVModule(),
     VPTONormalizeContainer(),
+    PTODropDeadOps(),
     VPTOExpandWrapperOps(),
     PTOInferVPTOVecScope(),
     PTOValidateVPTOEmissionIR(),

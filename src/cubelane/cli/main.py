@@ -7,6 +7,8 @@ import gc
 import importlib
 import sys
 
+from cubelane.cli.boundary import guarded
+
 COMMANDS = {
     "compile": "Lower, check, simulate against the reference meaning, write artifacts. The main job.",
     "lower": "Print the program after a pass.",
@@ -50,10 +52,8 @@ def main(argv: list[str] | None = None) -> None:
 
 def run_command(name: str, arguments: list[str]) -> int:
     """Runs one command inside the error boundary; gives its exit code."""
-    module = importlib.import_module(f"cubelane.cli.{name}")
-    from cubelane.cli.boundary import guarded
-
-    return guarded(lambda: module.main(arguments), as_json="json" in arguments or "--format=json" in arguments)
+    as_json = "--format=json" in arguments or ("--format" in arguments and "json" in arguments)
+    return guarded(lambda: importlib.import_module(f"cubelane.cli.{name}").main(arguments), as_json=as_json)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,77 @@
+"""Kernels and scripts as their authors wrote them: `pypto` and `ptodsl` resolve to cubelane.
+
+`install()` adds a finder behind all others, so an installed real package is never shadowed unless asked for.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+ALIASES = {
+    "pypto.language": "cubelane.language",
+    "pypto.passes": "cubelane.passes",
+    "ptodsl": "cubelane.ptodsl",
+}
+"""Module of the other package to the module of ours that stands for it."""
+
+PACKAGES = ("pypto",)
+"""Packages that hold nothing but aliases."""
+
+
+class _Alias(Loader):
+    """Loads a module of ours under another name."""
+
+    def __init__(self, target: str | None):
+        self.target = target
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return importlib.import_module(self.target) if self.target else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """An alias runs nothing; a package of aliases looks its members up."""
+        if self.target is None:
+            module.__path__ = []
+            setattr(module, "__getattr__", _member_of(module.__name__))  # noqa: B010
+
+
+def _member_of(package: str):  # pyright: ignore[reportUnknownParameterType]
+    def lookup(name: str) -> object:
+        if f"{package}.{name}" in ALIASES:
+            return importlib.import_module(ALIASES[f"{package}.{name}"])
+        raise AttributeError(f"cubelane does not provide {package}.{name}")
+
+    return lookup
+
+
+class AliasFinder(MetaPathFinder):
+    """Finds the aliased names, and only those."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname in ALIASES:
+            return ModuleSpec(fullname, _Alias(ALIASES[fullname]))
+        if fullname in PACKAGES:
+            return ModuleSpec(fullname, _Alias(None), is_package=True)
+        return None
+
+
+_FINDER = AliasFinder()
+
+
+def install(*, shadow: bool = False) -> None:
+    """Makes the aliases importable in this process; `shadow` puts them before an installed real package."""
+    uninstall()
+    if shadow:
+        sys.meta_path.insert(0, _FINDER)
+    else:
+        sys.meta_path.append(_FINDER)
+
+
+def uninstall() -> None:
+    """Takes the aliases out again; modules that were imported stay."""
+    if _FINDER in sys.meta_path:
+        sys.meta_path.remove(_FINDER)

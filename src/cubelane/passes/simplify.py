@@ -1,4 +1,8 @@
-"""Simplify: operations whose results nobody uses and that have no other effect go (spec/front.md 3.3)."""
+"""Simplify: operations whose results nobody uses and that have no other effect go (spec/front.md 3.3).
+
+Kernels written at tile level are left as their authors wrote them, also where they compute something in vain: what is
+wrong with it must still be said.
+"""
 
 from dataclasses import dataclass
 
@@ -8,7 +12,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
-from cubelane.ir.kernel import SplitRegionOp, YieldOp, functions_of
+from cubelane.ir.kernel import SplitRegionOp, YieldOp, functions_of, kind_of
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.passes.placement import insert
 
@@ -71,11 +75,13 @@ def remove_unused(block: Block) -> None:
 
 @dataclass(frozen=True)
 class Simplify(ModulePass):
-    """Removes dead ops from all functions."""
+    """Removes what outlining left behind around the kernels; conversion cleans the kernels it makes."""
 
     name = "simplify"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions_of(op):
+            if kind_of(function).in_core:
+                continue
             for block in function.body.blocks:
                 remove_unused(block)

@@ -14,7 +14,7 @@ builtin.module {
 }
 
 // CHECK:      func.func @main_incore_0(%a: !gm.tensor<8x8xf32>, %out: !gm.tensor<8x8xf32> {kernel.direction = #kernel.direction<out>}, %n: index)
-// CHECK-SAME:   kernel.kind = #kernel.kind<incore>, kernel.slot_num = 4 : i64, kernel.split = #kernel.split<left_right>
+// CHECK-SAME:   kernel.kind = #kernel.kind<incore>, kernel.split = #kernel.split<left_right>, kernel.slot_num = 4 : i64
 // CHECK-NEXT:   %c0 = arith.constant 0 : index
 // CHECK-NEXT:   %e = "gm.exp"(%a)
 // CHECK-NEXT:   %o = "gm.assemble"(%out, %e, %n, %c0)

@@ -13,8 +13,8 @@ CONVERTED = "convert-tensor-to-tile"
 def binary(op: str, lhs: str, rhs: str, result: str = "!mat") -> list[str]:
     """Names of the tile ops of one binary op on two parameters."""
     body = f'%r = "gm.{op}"(%x, %y) : ({lhs}, {rhs}) -> {result}'
-    function = lower(program(f"%x: {lhs}, %y: {rhs}", body), CONVERTED)
-    return [name for name in names(function) if name != "load"]
+    function = lower(program(f"%x: {lhs}, %y: {rhs}", body, f"%r : {result}"), CONVERTED)
+    return [name for name in names(function) if name not in ("load", "store")]
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,13 @@ def test_quotient_of_two_element_types_is_cast_first():
 
 
 def test_row_reduction_gets_scratch_of_128_columns():
-    function = lower(program("%x: !mat", '%r = "gm.row_sum"(%x) : (!mat) -> !col'), CONVERTED)
+    function = lower(program("%x: !mat", '%r = "gm.row_sum"(%x) : (!mat) -> !col', "%r : !col"), CONVERTED)
     assert ops(function, "tile.create")[0].results[0].type.shape == (32, 128)
 
 
 def test_argument_of_the_maximum_gets_scratch_of_its_own_shape():
-    function = lower(program("%x: !mat", '%r = "gm.row_argmax"(%x) : (!mat) -> !gm.tensor<32x1xi32>'), CONVERTED)
+    body = '%r = "gm.row_argmax"(%x) : (!mat) -> !gm.tensor<32x1xi32>'
+    function = lower(program("%x: !mat", body, "%r : !gm.tensor<32x1xi32>"), CONVERTED)
     assert ops(function, "tile.create")[0].results[0].type.shape == (32, 64)
 
 
@@ -61,15 +62,15 @@ EXP = '%e = "gm.exp"(%s) : (!lhs) -> !lhs\n'
 
 
 @pytest.mark.parametrize(
-    "uses, spaces",
+    "uses, returned, spaces",
     [
-        (MULTIPLY, [MemorySpace.MAT]),
-        (EXP, [MemorySpace.VEC]),
-        (MULTIPLY + EXP, [MemorySpace.MAT, MemorySpace.VEC]),
+        (MULTIPLY, "%p : !mat", [MemorySpace.MAT]),
+        (EXP, "%e : !lhs", [MemorySpace.VEC]),
+        (MULTIPLY + EXP, "%p, %e : !mat, !lhs", [MemorySpace.MAT, MemorySpace.VEC]),
     ],
 )
-def test_window_is_loaded_where_it_is_wanted(uses, spaces):
-    function = lower(program("%x: !gm.tensor<64x64xf16>, %w: !rhs", SLICE + uses), CONVERTED)
+def test_window_is_loaded_where_it_is_wanted(uses, returned, spaces):
+    function = lower(program("%x: !gm.tensor<64x64xf16>, %w: !rhs", SLICE + uses, returned), CONVERTED)
     windows = [op for op in ops(function, "tile.load") if op.results[0].type.shape == (32, 64)]
     assert [op.results[0].type.memory for op in windows] == spaces
 
@@ -78,14 +79,14 @@ def test_product_typed_narrow_is_rounded_unless_a_store_does_it():
     narrow = '%r = "gm.matmul"(%a, %b) : (!lhs, !rhs) -> !lhs\n'
     used = narrow + '%e = "gm.exp"(%r) : (!lhs) -> !lhs'
     stored = narrow + '%o = "gm.assemble"(%out, %r, %c0, %c0) : (!lhs, !lhs, index, index) -> !lhs'
-    assert "cast" in names(lower(program("%a: !lhs, %b: !rhs", used), CONVERTED))
+    assert "cast" in names(lower(program("%a: !lhs, %b: !rhs", used, "%e : !lhs"), CONVERTED))
     assert "cast" not in names(lower(program("%a: !lhs, %b: !rhs, %out: !lhs", stored), CONVERTED))
 
 
 def test_product_typed_narrow_and_widened_is_rounded_in_between():
     body = """%r = "gm.matmul"(%a, %b) : (!lhs, !rhs) -> !lhs
       %w = "gm.cast"(%r) <{mode = "none"}> : (!lhs) -> !mat"""
-    assert names(lower(program("%a: !lhs, %b: !rhs", body), CONVERTED))[-2:] == ["cast", "cast"]
+    assert names(lower(program("%a: !lhs, %b: !rhs", body, "%w : !mat"), CONVERTED))[-3:] == ["cast", "cast", "store"]
 
 
 READ_AND_WRITTEN = """%y = "gm.exp"(%x) : (!mat) -> !mat
@@ -147,7 +148,7 @@ def test_function_at_tile_level_is_left_as_it_is():
 
 
 def test_new_ops_have_the_location_of_the_op_they_stand_for():
-    module = program("%x: !mat", '%r = "gm.row_sum"(%x) : (!mat) -> !col loc("k.py":7:9)')
+    module = program("%x: !mat", '%r = "gm.row_sum"(%x) : (!mat) -> !col loc("k.py":7:9)', "%r : !col")
     function = lower(module, CONVERTED)
     for name in ("tile.create", "tile.row_sum"):
         assert str(ops(function, name)[0].location).endswith('"k.py":7:9)')

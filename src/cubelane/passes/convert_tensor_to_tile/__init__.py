@@ -28,6 +28,7 @@ from cubelane.passes.convert_tensor_to_tile.signature import (
 )
 from cubelane.passes.forward import ForwardRewrite
 from cubelane.passes.placement import base_name
+from cubelane.passes.simplify import remove_unused
 
 STAYS = (gm.ReadOp, gm.WriteOp, gm.DimOp)
 """Tensor ops that work on global memory from within a core."""
@@ -82,6 +83,7 @@ class ConvertTensorToTile(ModulePass):
             conversion.run(function.body.block)
             outputs += store_results(function, conversion.constants)
             update_signature(function)
+            remove_unused(function.body.block)
             if outputs:
                 added[function.sym_name.data] = outputs
         if added:

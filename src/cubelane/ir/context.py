@@ -1,5 +1,7 @@
 """The xDSL context that knows all dialects of the kernel, tensor and tile level."""
 
+from functools import cache
+
 from xdsl.context import Context
 from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import Builtin
@@ -11,6 +13,12 @@ from cubelane.ir.kernel import Kernel
 from cubelane.ir.tile import System, Tile
 
 DIALECTS = (Builtin, Func, Scf, Arith, Kernel, Gm, Tile, System)
+
+
+@cache
+def shared_context() -> Context:
+    """One context for all passes of the process; nobody may load more into it."""
+    return new_context()
 
 
 def new_context() -> Context:

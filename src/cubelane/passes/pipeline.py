@@ -12,6 +12,7 @@ from importlib import import_module
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from cubelane.ir.context import shared_context
 from cubelane.ir.kernel import target_name
 
 After = Callable[["Pass", ModuleOp], None]
@@ -54,10 +55,8 @@ class Pass:
 
     def __call__(self, program: ModuleOp) -> ModuleOp:
         """Runs the pass in place."""
-        from cubelane.ir.context import new_context
-
         if self.applies_to(program):
-            self.rewrite.apply(new_context(), program)
+            self.rewrite.apply(shared_context(), program)
         return program
 
 

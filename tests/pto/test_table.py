@@ -77,7 +77,5 @@ def test_without_the_package_the_op_is_refused_by_name():
 
 
 def test_affinities_of_the_specification_table():
-    cube = [
-        e.name for e in BUILT_IN if e.affinity.__class__.__name__ == "Fixed" and e.affinity.affinity is Affinity.CUBE
-    ]
+    cube = [e.name for e in BUILT_IN if isinstance(e.affinity, Fixed) and e.affinity.affinity is Affinity.CUBE]
     assert {"mad", "mad_raw", "mte_ub_l1", "mte_l1_ub", "copy_ubuf_to_cbuf", "tmatmul", "tpush_to_aiv"} <= set(cube)

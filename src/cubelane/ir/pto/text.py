@@ -98,7 +98,7 @@ class LocatingParser(Parser):
         self._text = text
         self._types: dict[str, TypeAttribute] = {}
         self._file = StringAttr(file)
-        self._starts = [0, *(i + 1 for i, c in enumerate(text) if c == "\n")]
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def place(self, position: int) -> tuple[int, int]:
         """Line and column of a position, both counted from 1."""

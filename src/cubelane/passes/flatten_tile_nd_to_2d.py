@@ -137,14 +137,14 @@ class Flattening(ForwardRewrite):
         """Loads rows of the tensor seen as a matrix."""
         tile, source = op.result.type, op.source.type
         assert isinstance(tile, TileType) and isinstance(source, TensorType)
-        offsets = self._rows_at(op, list(op.offsets), tile.shape, source.static_shape)
         name = base_name(op.result)
+        view = build(gm.ReshapeOp, op, f"{name}__view2d", {"tile": op.source, "shape": flat(source.static_shape)})
+        offsets = self._rows_at(op, list(op.offsets), tile.shape, source.static_shape)
         valid: list[SSAValue] = []
         wanted = flat_type(op, tile, name)
         if op.valid:
             rows = self._product(op, list(op.valid)[:-1])
             valid = [rows, op.valid[-1]]
-        view = build(gm.ReshapeOp, op, f"{name}__view2d", {"tile": op.source, "shape": flat(source.static_shape)})
         arguments = {"source": view, "offsets": offsets, "shapes": wanted.shape, "valid": valid}
         loaded = build(LoadOp, op, op.result.name_hint, {**arguments, "target_memory": tile.memory})
         self.note_retyped(loaded)

@@ -28,6 +28,7 @@ from cubelane.ir.kernel import (
 )
 from cubelane.ir.types import SplitMode
 from cubelane.passes.placement import insert
+from cubelane.passes.simplify import drop_unused_outputs
 
 
 def live_ins(body: Block) -> tuple[list[SSAValue], list[ConstantOp]]:
@@ -153,6 +154,9 @@ def outline(scope: ScopeOp, name: str, functions: Functions) -> FuncOp:
     results = [handles[value] or value for value in yielded]
     insert(ReturnOp(*results), end)
     body.erase_op(end)
+    for inner in reversed(list(_walk(body))):
+        if isinstance(inner, SplitRegionOp):
+            drop_unused_outputs(inner)
 
     types = [value.type for value in results]
     function = FuncOp(name, (list(body.arg_types), types), region)

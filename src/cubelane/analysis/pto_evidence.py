@@ -20,7 +20,7 @@ from cubelane.ir.pto.attrs import SIMT_ENTRY, TILEOP_HELPER, TILEOP_KIND, kind_o
 from cubelane.ir.pto.decl import Effect, Role
 from cubelane.ir.pto.evidence import Placeable, Sync
 from cubelane.ir.pto.op import PtoOp
-from cubelane.ir.pto.regions import ScopeOp, SectionOp, SimtLaunchOp, SimtSectionOp, role_of
+from cubelane.ir.pto.regions import ScopeOp, SectionOp, SimtLaunchOp, SimtSectionOp, role_of, sections_below
 from cubelane.ir.pto.spaces import EITHER, Cores
 from cubelane.ir.traits import CoreAffinity
 
@@ -237,7 +237,7 @@ def _add_call(summary: Statement, call: func.CallOp, functions: Functions, walls
 
 
 def _has_sections(function: func.FuncOp) -> bool:
-    return any(isinstance(op, SectionOp) for op in function.walk())
+    return next(sections_below(function), None) is not None
 
 
 def _writes(function: func.FuncOp) -> bool:

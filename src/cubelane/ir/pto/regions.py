@@ -1,5 +1,6 @@
 """Ops with bodies: physical sections, vector scopes, SIMT regions and launches (spec/pto.md 4.3)."""
 
+from collections.abc import Iterator
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import SymbolRefAttr
@@ -231,6 +232,17 @@ def role_of(op: Operation) -> Role:
     if isinstance(op, ScopeOp | SimtSectionOp | SimtLaunchOp) or touches_registers(op):
         return Role.CARRIER
     return Role.NEUTRAL
+
+
+def sections_below(op: Operation) -> Iterator[SectionOp]:
+    """The outermost sections inside an op, in order."""
+    for region in op.regions:
+        for block in region.blocks:
+            for nested in block.ops:
+                if isinstance(nested, SectionOp):
+                    yield nested
+                elif nested.regions and not isinstance(nested, ScopeOp):
+                    yield from sections_below(nested)
 
 
 def section_around(op: Operation) -> SectionOp | None:

@@ -12,7 +12,7 @@ from cubelane.analysis.pto_evidence import Functions, enclosing
 from cubelane.analysis.pto_sections import Plan, Run, ambiguous, plan
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.pto.attrs import KERNEL_KIND, SIMT_ENTRY, KernelKindAttr, kind_of
-from cubelane.ir.pto.regions import SECTION_OF, SectionOp
+from cubelane.ir.pto.regions import SECTION_OF, SectionOp, sections_below
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _single_kind_modules(program: ModuleOp, plans: dict[FuncOp, Plan]) -> dict[M
             continue
         planned = [f for f in direct if f in plans]
         kinds = frozenset(kind for f in planned for kind in plans[f].kinds)
-        if len(kinds) == 1 and not any(isinstance(op, SectionOp) for f in direct for op in f.walk()):
+        if len(kinds) == 1 and not any(next(sections_below(f), None) for f in direct):
             found[module] = next(iter(kinds))
     return found
 

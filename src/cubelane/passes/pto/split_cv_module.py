@@ -13,7 +13,7 @@ from cubelane.analysis.pto_purity import check_covered, check_function_kind, che
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.pto.attrs import BACKEND, ENTRY_MARKERS, KERNEL_KIND, SIMT_ENTRY, KernelKindAttr, kind_of
-from cubelane.ir.pto.regions import SectionOp, SimtLaunchOp, section_around
+from cubelane.ir.pto.regions import SectionOp, SimtLaunchOp, section_around, sections_below
 from cubelane.passes.pto.project import functions_in, inline_body, project_module
 from cubelane.passes.pto.validate_physical_section_boundaries import check_boundaries
 
@@ -97,7 +97,7 @@ def _kinds_in(function: FuncOp) -> frozenset[Affinity]:
     stated = kind_of(function.attributes)
     if stated is not None:
         return frozenset({stated})
-    return frozenset(op.kind for op in function.walk() if isinstance(op, SectionOp))
+    return frozenset(section.kind for section in sections_below(function))
 
 
 def _needs_split(module: ModuleOp) -> bool:

@@ -2,7 +2,9 @@
 
 import pytest
 
+from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.pto.text import print_pto, read_pto
+from cubelane.passes.pto.pipeline import NORMALIZATION, run
 
 from .snippets import (
     BARRIER,
@@ -222,3 +224,56 @@ def test_13_3_siblings_of_a_nested_section_are_refused():
 
 def test_13_3_an_empty_kernel_has_no_kind():
     assert "kernel_kind" in refusal(kernel("")).message
+
+
+def test_13_3_sync_of_both_cores_among_explicit_sections():
+    text = kernel(
+        flag("set", "FIX", "M"),
+        signal("set", "MTE1", 1),
+        IN_L1,
+        signal("wait", "FIX", 1),
+        flag("wait", "FIX", "M"),
+        signal("set", "V", 2),
+        section("vector", V),
+        flag("set", "MTE3", "V"),
+        V,
+        signal("wait", "MTE3", 2),
+        section("vector", V),
+        flag("wait", "MTE3", "V"),
+    )
+    assert shape(text) == "C V V V V V"
+    found = children(assembled(text))
+    kept = ("pto.set_flag", "pto.wait_flag", "pto.sync.set", "pto.sync.wait", "pto.vecscope")
+    order = [name for name in names(found["vector"]) if name in kept]
+    assert order == ["pto.sync.set", "pto.vecscope", "pto.set_flag", "pto.vecscope", "pto.sync.wait", "pto.vecscope",
+                     "pto.wait_flag"]  # fmt: skip
+    order = [name for name in names(found["cube"]) if name in kept]
+    assert order == ["pto.set_flag", "pto.sync.set", "pto.sync.wait", "pto.wait_flag"]
+    assert "pto.copy_gm_to_cbuf_multi_nd2nz" in names(found["cube"])
+
+
+def test_13_3_a_simt_entry_of_vector_work_is_missing_in_the_cube_child():
+    launch = "    pto.simt_launch @body<<<%n, %n, %n>>>(%p) : (!pto.ptr<i64, gm>) -> ()\n"
+    body = (
+        "  func.func private @body(%q: !pto.ptr<i64, gm>) attributes {pto.simt_entry} {\n"
+        "    %t = pto.get_tid_x : i32\n    return\n  }\n"
+    )
+    found = children(assembled(module(function(section("vector", launch) + C) + body)))
+    assert "@body" in print_pto(found["vector"]) and "@body" not in print_pto(found["cube"])
+    assert "pto.store_vfsimt_info" in names(found["vector"])
+
+
+def test_a_refused_module_is_left_as_it_was():
+    program = read_pto(kernel(V, C, loop(V + C)))
+    before = print_pto(program)
+    with pytest.raises(Diagnostic):
+        run(NORMALIZATION, program)
+    assert print_pto(program) == before
+
+
+@pytest.mark.parametrize("work", [loop(V + C), C + BARRIER + V, V + STORE + C], ids=["loop", "barrier", "store"])
+def test_the_advice_of_a_refusal_works(work: str):
+    """What stands after `instead:` is done by hand: sections around the work of each core."""
+    assert "pto.section.cube { ... } around cube work" in str(refusal(kernel(work)).instead)
+    sectioned = work.replace(V, section("vector", V)).replace(C, section("cube", C))
+    assert kinds(kernel(sectioned)) == ["vector", "cube"]

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from cubelane.analysis.pto_emission import findings
 from cubelane.analysis.pto_purity import foreign_work
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.pto.attrs import kind_of
@@ -79,3 +80,19 @@ def test_block_arguments_count_as_visible():
     check_dominance(program, set())
     assert isinstance(next(iter(program.body.block.ops)), FuncOp)
     assert isinstance(program.body.block, Block)
+
+
+@settings(max_examples=EXAMPLES // 3, deadline=None, suppress_health_check=list(HealthCheck))
+@given(kernels())
+def test_vpto_of_a_random_module_is_clean_or_the_module_is_refused(text: str):
+    program = read_pto(text, "r.pto")
+    try:
+        run((*NORMALIZATION, *VPTO), program)
+    except Diagnostic as problem:
+        assert problem.location.line > 0
+        return
+    verify_pto(program)
+    assert not list(findings(program))
+    for child in program.body.block.ops:
+        check_dominance(child, set())
+    assert print_pto(read_pto(print_pto(program))) == print_pto(program)

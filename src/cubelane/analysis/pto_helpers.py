@@ -56,7 +56,7 @@ def helper_kind(helper: func.FuncOp) -> Affinity:
 
 
 def _check_compute(op: PtoOp) -> None:
-    if effect_of(op) is Effect.WRITE and "vector_state" not in op.decl.tags and not op.decl.tags & {"query"}:
+    if effect_of(op) is Effect.WRITE and "vector_state" not in op.decl.tags:
         raise refuse(
             op,
             "tileop helpers may only contain Vector or Cube compute operations",

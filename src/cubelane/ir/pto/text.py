@@ -8,14 +8,8 @@ from itertools import chain
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.arith import Arith
-from xdsl.dialects.builtin import Builtin, FileLineColLoc, IntAttr, ModuleOp, StringAttr
-from xdsl.dialects.cf import Cf
-from xdsl.dialects.func import Func
-from xdsl.dialects.math import Math
-from xdsl.dialects.memref import MemRef
-from xdsl.dialects.scf import Scf
-from xdsl.dialects.vector import Vector
+from xdsl.dialects import get_all_dialects
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
@@ -29,7 +23,8 @@ from cubelane.ir.pto.table import ENTRY_POINTS, op_classes
 from cubelane.ir.pto.tokens import UndefinedValue
 from cubelane.ir.pto.types import ALL_TYPES
 
-HOST_DIALECTS = (Builtin, Func, Scf, Arith, Cf, Math, MemRef, Vector)
+HOST_DIALECTS = ("builtin", "func", "scf", "arith", "cf", "math", "memref", "vector")
+"""Dialects that may appear beside `pto`; each is loaded when a text uses it."""
 
 
 def pto_dialect() -> Dialect:
@@ -40,8 +35,9 @@ def pto_dialect() -> Dialect:
 def pto_context() -> Context:
     """A context with `pto` and the dialects that may appear beside it."""
     context = Context()
-    for dialect in HOST_DIALECTS:
-        context.load_dialect(dialect)
+    known = get_all_dialects()
+    for name in HOST_DIALECTS:
+        context.register_dialect(name, known[name])
     context.load_dialect(pto_dialect())
     return context
 

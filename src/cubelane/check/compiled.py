@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from cubelane.check.compare import Comparisons, compare
 from cubelane.check.execute import RunResult, draw_inputs, run_group, run_reference
 from cubelane.check.kernel_file import Arrays, Judge
+from cubelane.check.validate import validate
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import TARGET, program_name
 from cubelane.passes import pipeline
@@ -35,7 +36,7 @@ class Verdict:
 
     findings: Sequence[Diagnostic]
     comparisons: dict[str, Comparisons]
-    run: RunResult
+    run: RunResult | None
 
     @property
     def equal(self) -> bool:
@@ -52,6 +53,8 @@ class Verdict:
         """`equal`, `differs`, or the kind of the first finding."""
         if self.findings:
             return self.findings[0].code
+        if self.run is None:
+            return "not run"
         return "equal" if self.equal else "differs"
 
 
@@ -80,15 +83,35 @@ class CompiledKernel:
     def judge(self, judge: Judge | None = None, *, seed: int = 0) -> Verdict:
         """Runs the programs and compares them with the oracle, and with the golden where there is one."""
         judge = judge or Judge()
-        given = judge.inputs() if judge.inputs else draw_inputs(self.source, seed)
+        given, expected = _expected(self.source, judge, seed)
         run = run_group(self.module, given)
         comparisons: dict[str, Comparisons] = {}
         if not run.findings:
             tolerance = {"rtol": judge.rtol, "atol": judge.atol}
-            comparisons["oracle"] = compare(run.outputs, run_reference(self.source, given), **tolerance)
+            comparisons["oracle"] = compare(run.outputs, expected, **tolerance)
             if judge.golden:
                 comparisons["golden"] = compare(run.outputs, judge.golden(given), **tolerance)
         return Verdict(run.findings, comparisons, run)
+
+    def judge_each(self, judge: Judge | None = None, *, seed: int = 0) -> Verdict:
+        """Like `judge`, but also runs the program after every pass; names the pass that changed the meaning.
+
+        Needs the stages to have been kept.
+        """
+        judge = judge or Judge()
+        given, expected = _expected(self.source, judge, seed)
+        stages = [(stage.name, stage.module) for stage in self.stages]
+        last = validate(stages, given, expected, rtol=judge.rtol, atol=judge.atol)[-1]
+        if last.good:
+            return self.judge(judge, seed=seed)
+        comparisons = {f"meaning before {last.name}": last.comparison} if last.comparison else {}
+        return Verdict(last.findings, comparisons, RunResult(findings=list(last.findings)))
+
+
+def _expected(source: ModuleOp, judge: Judge, seed: int) -> tuple[Arrays, Arrays]:
+    """Inputs, and what the program as written makes of them."""
+    given = judge.inputs() if judge.inputs else draw_inputs(source, seed)
+    return given, run_reference(source, given)
 
 
 def compile_program(

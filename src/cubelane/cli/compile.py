@@ -29,21 +29,37 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("--rtol", type=float, help="relative tolerance")
     arguments.add_argument("--atol", type=float, help="absolute tolerance")
     arguments.add_argument("--seed", type=int, default=0, help="seed of the inputs where the file defines none")
+    arguments.add_argument(
+        "--validate",
+        choices=("each", "end", "off"),
+        default="end",
+        help="run the program after every pass, after the last one, or not at all",
+    )
     arguments.add_argument("-o", dest="folder", metavar="DIR", help="write IR, programs and summary here")
     arguments.add_argument("--format", choices=("text", "json"), default="text", help="how to print the result")
     given = arguments.parse_args(argv)
     with Progress(enabled=given.format == "text") as progress:
         judge = judge_of(given)
+        keep = bool(given.folder) or given.validate == "each"
         compiled = compile_program(
-            read_program(given.file), given.target, given.mode, keep_stages=bool(given.folder), progress=progress
+            read_program(given.file), given.target, given.mode, keep_stages=keep, progress=progress
         )
         progress("simulate")
-        verdict = compiled.judge(judge, seed=given.seed)
+        verdict = judged(compiled, judge, given)
         summary = summarize(compiled, verdict)
         if given.folder:
             write_artifacts(Path(given.folder), compiled, verdict, summary)
     show(summary, verdict, given.format)
     return 0 if verdict.equal else 1
+
+
+def judged(compiled: CompiledKernel, judge: Judge, given: argparse.Namespace) -> Verdict:
+    """The verdict that `--validate` asks for."""
+    if given.validate == "off":
+        return Verdict((), {}, None)
+    if given.validate == "each":
+        return compiled.judge_each(judge, seed=given.seed)
+    return compiled.judge(judge, seed=given.seed)
 
 
 def judge_of(given: argparse.Namespace) -> Judge:

@@ -73,9 +73,11 @@ class Generator:
         ragged = choose((False, False, True))
         self.valid: int | str = choose((self.rows, "n", *range(1, self.rows + 1))) if ragged else self.rows
         self.n = choose(tuple(range(1, self.rows + 1)))
-        self.form = choose(("function", "function", "region"))
+        self.form = choose(("function", "function", "region", "function"))
+        self.tensors = {"u": (self.columns, 16)} if choose((False, False, True)) else {}
         self.w = Writer(choose)
         self.tiles: list[Tile] = []
+        self.stored: list[str] = []
 
     def program(self) -> Program:
         """The whole text and its inputs."""
@@ -100,6 +102,7 @@ class Generator:
             f"    def kernel(self, x: pl.Tensor[[{m}, 16], pl.FP16], w: pl.Tensor[[16, {n}], pl.FP16],",
             f"               t: pl.Tensor[[{2 * m}, {2 * n}], pl.FP32], c: pl.Tensor[[{m}, 1], pl.FP32],",
             f"               b: pl.Tensor[[1, {n}], pl.FP32], g: pl.Tensor[[{n}], pl.FP32], n: pl.Scalar[pl.INDEX],",
+            *(f"               {name}: pl.Tensor[{list(shape)}, pl.FP16]," for name, shape in self.tensors.items()),
             f"               {outs}) -> {result}:",
         ]
 
@@ -119,6 +122,8 @@ class Generator:
             "g": code(n, a=3, b=0),
             "n": self.n,
         }
+        for name, shape in self.tensors.items():
+            made[name] = code(*shape, a=1, b=2, dtype=np.float16)
         for name, r, c in self.w.outputs:
             made[name] = np.full((r, c), -777.0, np.float32)
         return made
@@ -139,10 +144,11 @@ class Generator:
         self.tiles.append(w.let(v, f"pl.tile.move(acc, target_memory=pl.Mem.Vec, {kwargs})"))
         for _ in range(self.choose((3, 1, 2, 4, 6, 8))):
             self.step(depth=0)
-        stored = [self.store(self.choose(self.tiles)) for _ in range(self.choose((1, 2)))]
+        for _ in range(self.choose((1, 2))):
+            self.stored.append(self.store(self.choose(self.tiles)))
         if self.form == "region":
             w.indent -= 1
-        w.put(f"return {', '.join(stored)}")
+        w.put(f"return {', '.join(self.stored)}")
         return w.lines
 
     def store(self, tile: Tile) -> str:
@@ -155,9 +161,11 @@ class Generator:
 
     def step(self, depth: int) -> None:
         kinds = [self.elementwise, self.binary, self.load, self.full, self.reduce, self.expand, self.valid_shape]
-        kinds += [self.reshape, self.slice, self.pad, self.vector]
+        kinds += [self.reshape, self.slice, self.pad, self.vector, self.join, self.paste, self.select, self.bits]
         if depth < 2:
-            kinds += [self.loop, self.branch]
+            kinds += [self.loop, self.branch, self.while_loop, self.store_loop]
+        if self.tensors and self.form == "function":
+            kinds += [self.to_cube]
         self.choose(kinds)()
 
     def add(self, rows: int, columns: int, valid: tuple[int | str, int | str], text: str) -> Tile:
@@ -277,6 +285,71 @@ class Generator:
         handed = self.nested(inner)
         self.w.put(f"    {result} = pl.yield_({handed.name})")
         self.tiles.append(Tile(result, seed.rows, seed.columns, seed.valid))
+
+    def join(self) -> None:
+        a = self.choose(self.tiles)
+        fits = [t for t in self.tiles if t.rows == a.rows and t.full]
+        if a.full and fits:
+            b = self.choose(fits)
+            columns = a.columns + b.columns
+            self.add(a.rows, columns, (a.rows, columns), f"pl.tile.concat({a.name}, {b.name})")
+
+    def paste(self) -> None:
+        a = self.choose(self.tiles)
+        fits = [t for t in self.tiles if t.rows <= a.rows and t.columns <= a.columns and t.full and a.full]
+        if fits:
+            b = self.choose(fits)
+            at = (self.choose((0, a.rows - b.rows)), self.choose((0, a.columns - b.columns)))
+            self.same(a, f"pl.tile.assemble({a.name}, {b.name}, [{at[0]}, {at[1]}])")
+
+    def select(self) -> None:
+        a = self.choose(self.tiles)
+        fits = [t for t in self.tiles if (t.rows, t.columns, t.valid) == (a.rows, a.columns, a.valid)]
+        b, mask, tmp = self.choose(fits), self.w.name("k"), self.w.name("s")
+        self.w.put(f"{mask} = pl.tile.cmp({a.name}, {b.name}, cmp_type={self.choose((2, 4))})")
+        self.w.put(f"{tmp} = pl.tile.create([{a.rows}, {a.columns}], dtype=pl.FP32, target_memory=pl.Mem.Vec)")
+        self.same(a, f"pl.tile.sel({mask}, {a.name}, {b.name}, {tmp})")
+
+    def bits(self) -> None:
+        tile = self.choose(self.tiles)
+        name = self.w.name("h")
+        self.w.put(f"{name} = pl.tile.reinterpret_view({tile.name}, dtype=pl.INT16)")
+        self.same(tile, f"pl.tile.reinterpret_view({name}, dtype=pl.FP32)")
+
+    def to_cube(self) -> None:
+        fits = [t for t in self.tiles if (t.rows, t.columns) == (self.rows, self.columns)]
+        tile = self.choose(fits)
+        half, left, z = self.w.name("h"), self.w.name("l"), self.w.name("z")
+        u = self.w.name("u")
+        self.w.put(f"{half} = pl.tile.cast({tile.name}, pl.FP16)")
+        self.w.put(f"{left} = pl.tile.move({half}, target_memory=pl.Mem.Left)")
+        self.w.put(f"{u}m = pl.tile.load(u, [0, 0], [{self.columns}, 16], target_memory=pl.Mem.Mat)")
+        self.w.put(f"{u}r = pl.tile.move({u}m, target_memory=pl.Mem.Right)")
+        self.w.put(f"{z} = pl.tile.matmul({left}, {u}r)")
+        kwargs = "blayout=pl.TileLayout.row_major, slayout=pl.TileLayout.none_box"
+        valid = (tile.valid[0], 16)
+        self.add(tile.rows, 16, valid, f"pl.tile.move({z}, target_memory=pl.Mem.Vec, {kwargs})")
+
+    def while_loop(self) -> None:
+        seed = self.choose(self.tiles)
+        index, carried, result = self.w.name("i"), self.w.name("c"), self.w.name("r")
+        self.w.put(f"for ({index}, {carried}) in pl.while_(init_values=(0, {seed.name})):")
+        self.w.put(f"    pl.cond({index} < {self.choose((2, 0, 1))})")
+        handed = self.nested(Tile(carried, seed.rows, seed.columns, seed.valid))
+        self.w.put(f"    {index}n = {index} + 1")
+        self.w.put(f"    {index}r, {result} = pl.yield_({index}n, {handed.name})")
+        self.tiles.append(Tile(result, seed.rows, seed.columns, seed.valid))
+
+    def store_loop(self) -> None:
+        tile = self.choose(self.tiles)
+        output = f"y{len(self.w.outputs)}"
+        step = self.choose((tile.rows, tile.rows, tile.rows + 3, max(1, tile.rows // 2)))
+        self.w.outputs.append((output, tile.rows + 2 * step, tile.columns))
+        index, carried, handed, result = (self.w.name(s) for s in ("i", "t", "o", "o"))
+        self.w.put(f"for {index}, ({carried},) in pl.range(3, init_values=({output},)):")
+        self.w.put(f"    {handed} = pl.tile.store({tile.name}, [{index} * {step}, 0], {carried})")
+        self.w.put(f"    {result} = pl.yield_({handed})")
+        self.stored.append(result)
 
     def nested(self, extra: Tile | None) -> Tile:
         """A body one level deeper; gives a tile of the type of the first one."""

@@ -19,7 +19,7 @@ from cubelane.ir.surface import constant_of
 from cubelane.ir.tile.movement import AssembleOp, CreateOp, SetValidShapeOp, SliceOp
 from cubelane.ir.traits import Meaning, Splits
 from cubelane.ir.traits import Split as Behaviour
-from cubelane.ir.types import DYNAMIC, TileType
+from cubelane.ir.types import DYNAMIC, Layout, TileType
 from cubelane.passes.lower_auto_vector_split.crossing import Crossing, gather, remove, shard
 from cubelane.passes.lower_auto_vector_split.lane_math import LaneMath
 from cubelane.passes.lower_auto_vector_split.operands import operands, set_operands
@@ -160,7 +160,7 @@ class Halver:
         if not to_cube(op):
             share = self.axes[result]
             part = shard(crosses, share if isinstance(share, Split) else None, result.name_hint)
-            if any(flows(use.operation) for use in result.uses):
+            if tile_type(result).data.slayout is Layout.NONE_BOX or any(flows(use.operation) for use in result.uses):
                 part = _laid_out_like(part, tile_type(result))
             self._new[part] = share
             return remove(op, part)
@@ -192,7 +192,7 @@ class Halver:
 
 
 def _laid_out_like(value: SSAValue, like: TileType) -> SSAValue:
-    """A crossing tile that a loop or a branch hands on keeps the layout the author gave it: a carry has one type."""
+    """A crossing tile arrives in the plain layout unless the author chose another unboxed one, or a carry fixes it."""
     d = like.data
     type_ = tile_type(value).replaced(blayout=d.blayout, slayout=d.slayout, fractal=d.fractal, pad=d.pad)
     return Rewriter.replace_value_with_new_type(value, type_)

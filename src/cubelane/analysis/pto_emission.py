@@ -96,6 +96,14 @@ def _width(op: Operation) -> Finding | None:
     return Finding(op, f"{message}; expected !pto.mask<b{bits}>", "mask-width", f"make the mask with the _b{bits} form")
 
 
+def unsupported_distributions(root: Operation) -> Iterator[Operation]:
+    """Stores whose distribution current hardware does not have."""
+    for op in root.walk():
+        text = op.attributes.get("dist", op.properties.get("dist"))
+        if isinstance(text, StringAttr) and text.data in ("MRG2CHN_B8", "MRG2CHN_B16", "MRG4CHN_B8"):
+            yield op
+
+
 def unexpanded_tile_ops(root: Operation) -> Iterator[Operation]:
     """High-level tile ops, which a later stage expands."""
     return (op for op in root.walk() if role_of(op) is Role.TILE)

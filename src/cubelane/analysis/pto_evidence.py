@@ -194,6 +194,8 @@ def _walled(summary: Statement, kinds: Cores) -> Statement:
 
 
 def _add(summary: Statement, op: Operation) -> None:
+    if op.has_trait(IsTerminator):
+        return
     role = role_of(op)
     if role is Role.NEUTRAL:
         _add_neutral(summary, op)
@@ -214,7 +216,7 @@ def _add(summary: Statement, op: Operation) -> None:
 
 
 def _add_neutral(summary: Statement, op: Operation) -> None:
-    if op.regions or op.has_trait(IsTerminator):
+    if op.regions:
         return
     effect = effect_of(op)
     if effect is Effect.NONE:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from cubelane.analysis.pto_emission import unexpanded_tile_ops
-from cubelane.ir.diagnostic import Diagnostic, refuse
+from cubelane.analysis.pto_emission import unexpanded_tile_ops, unsupported_distributions
+from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.pto.attrs import BACKEND, TARGET_ARCH
 from cubelane.ir.pto.op import PtoOp
 from cubelane.ir.pto.text import print_pto, read_pto, verify_pto
@@ -64,10 +64,14 @@ class Job:
 
     def warnings(self, program: ModuleOp) -> list[str]:
         """What the output leaves undone."""
+        found = [
+            f"{Location.of(op)}: the distribution of '{op.name}' is not supported on current hardware"
+            for op in unsupported_distributions(program)
+        ]
         names = sorted({op.name for op in unexpanded_tile_ops(program)})
-        if not names:
-            return []
-        return [f"tile ops are printed as they are, they are not expanded into micro-ops: {', '.join(names)}"]
+        if names:
+            found.append(f"tile ops are printed as they are, not expanded into micro-ops: {', '.join(names)}")
+        return found
 
 
 def emit_vpto(text: str, file: str = "<input>", arch: str | None = "a5") -> str:

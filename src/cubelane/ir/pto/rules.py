@@ -1,5 +1,6 @@
 """Verifier rules of single op families (spec/pto.md 4.10). Each answers what is wrong, or None."""
 
+import re
 from collections.abc import Iterable
 from typing import cast
 
@@ -146,6 +147,27 @@ def compares_in_width(op: Operation) -> str | None:
         return None
     bits = element_bits(element)
     return None if bits == kind.bits else f"compares {bits}-bit elements but gives {kind}"
+
+
+_WIDTH_SUFFIX = re.compile(r"(?P<family>\w+?)_B(?P<bits>8|16|32)")
+_OTHER_WIDTH = ("UNPK", "UNPK4", "PK", "PK4")
+
+
+def distribution_width(value: str | None) -> Rule:
+    """A distribution with a width suffix moves elements of that width; (un)packing ones name the other width."""
+
+    def check(op: Operation) -> str | None:
+        text = op.attributes.get("dist", op.properties.get("dist"))
+        found = _WIDTH_SUFFIX.fullmatch(text.data) if isinstance(text, StringAttr) else None
+        if found is None or found["family"] in _OTHER_WIDTH:
+            return None
+        element = _element(op.results[0] if value is None else _named(op, value)[0])
+        bits = None if element is None else element_bits(element)
+        if bits is None or bits == int(found["bits"]):
+            return None
+        return f"distribution {found[0]} moves {found['bits']}-bit elements, the register has {bits}-bit ones"
+
+    return check
 
 
 def legal_signal(op: Operation) -> str | None:

@@ -189,7 +189,7 @@ def parse_pto(text: str, file: str = "<input>") -> ModuleOp:
         ended = not text[error.span.start :].strip() or not text[parser.pos :].strip()
         message = "unexpected end of the text; a '}' is missing" if ended else error.msg.strip()
         raise Diagnostic(message, Location(file, line, column), code="parse-error") from None
-    except VerifyException as error:
+    except (VerifyException, ValueError) as error:
         line, column = parser.place(parser.pos)
         raise Diagnostic(str(error).strip(), Location(file, line, column), code="parse-error") from None
     except RecursionError:

@@ -4,6 +4,7 @@ from cubelane.ir.pto.decl import Effect, OpDecl, Role, Rule, declare
 from cubelane.ir.pto.rules import (
     compares_in_width,
     converts,
+    distribution_width,
     has_string,
     moves_element,
     one_of,
@@ -146,10 +147,17 @@ MATERIALIZE = [
     _micro("vci", "base:scalar -> result:vreg", strings=("order",)),
 ]
 LOADS = [
-    _micro("vlds", "src:ub [offset:index] -> result:vreg next:ub?", moves_element("src", None), effect=Effect.READ),
+    _micro(
+        "vlds",
+        "src:ub [offset:index] -> result:vreg next:ub?",
+        moves_element("src", None),
+        distribution_width(None),
+        effect=Effect.READ,
+    ),
     _micro(
         "vldsx2",
         "src:ub [offset:index] -> low:vreg high:vreg next:ub?",
+        distribution_width(None),
         effect=Effect.READ,
         strings=("dist",),
     ),
@@ -164,11 +172,13 @@ STORES = [
         "vsts",
         "value:vreg dst:ub [offset:index] mask:mask -> next:ub?",
         moves_element("dst", "value"),
+        distribution_width("value"),
         effect=Effect.WRITE,
     ),
     _micro(
         "vstsx2",
         "low:vreg high:vreg dst:ub [offset:index] mask:mask? -> next:ub?",
+        distribution_width("low"),
         effect=Effect.WRITE,
         strings=("dist",),
     ),

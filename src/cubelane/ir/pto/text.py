@@ -11,13 +11,15 @@ from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue, TypeAttribute
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.lexer import Input
 
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.pto.attrs import ALL_ATTRIBUTES
+from cubelane.ir.pto.lexer import FrequentLexer
 from cubelane.ir.pto.regions import BOUNDARY_ADVICE, REGION_OPS, SectionOp
 from cubelane.ir.pto.table import ENTRY_POINTS, op_classes
 from cubelane.ir.pto.tokens import UndefinedValue
@@ -88,6 +90,7 @@ class LocatingParser(Parser):
 
     def __init__(self, context: Context, text: str, file: str) -> None:
         super().__init__(context, text, file)
+        self._parser_state = ParserState(FrequentLexer(Input(text, file)))
         self.names = ScopedNames()
         self.first_use: dict[str, UndefinedValue] = {}
         self.ssa_values = cast(Any, self.names)

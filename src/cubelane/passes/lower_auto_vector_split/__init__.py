@@ -57,13 +57,14 @@ class LowerAutoVectorSplit(ModulePass):
 def _lower(function: FuncOp) -> None:
     if function.is_declaration:
         return
-    if regions.applies_to(function):
+    by_hand = regions.applies_to(function)
+    if by_hand:
         regions.lower(function)
     elif whole_function.applies_to(function):
         whole_function.lower(function)
     else:
         return
-    if may_conflict(function):
+    if may_conflict(function, by_hand):
         _refuse_conflicts(function)
 
 

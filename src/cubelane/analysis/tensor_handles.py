@@ -4,7 +4,7 @@ A tensor is a handle: what `assemble`, `store` and `write` give back names the s
 carry or an if-result is a handle when every value that arrives there names the same parameter.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import ItemsView, Mapping, Sequence
 
 from xdsl.dialects import scf
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -22,7 +22,8 @@ Functions = Mapping[str, FuncOp]
 
 def written_slot(op: Operation) -> int | None:
     """The position of the operand that the op writes and hands back, None for an op that writes none."""
-    if isinstance(op, gm.AssembleOp | gm.WriteOp):
+    kind = type(op)
+    if kind is gm.AssembleOp or kind is gm.WriteOp:
         return 0
     return len(op.operands) - 1 - len(op.shapes) if isinstance(op, StoreOp) else None
 
@@ -40,6 +41,10 @@ class TensorHandles:
     def __getitem__(self, value: SSAValue) -> SSAValue | None:
         """The parameter whose memory the value names; None for a computed value."""
         return self._roots.get(value)
+
+    def items(self) -> ItemsView[SSAValue, SSAValue]:
+        """All values that name a parameter, with the parameter."""
+        return self._roots.items()
 
     def _visit(self, block: Block) -> None:
         for op in block.ops:
@@ -110,26 +115,13 @@ def directions(function: FuncOp, functions: Functions | None = None) -> list[Dir
     block = function.body.block
     handles = TensorHandles(block, functions)
     read, written = set[SSAValue](), set[SSAValue]()
-
-    def note(value: SSAValue, uses: Sequence[Use]) -> None:
-        root = handles[value]
-        if root is None:
-            return
-        for use in uses:
+    for value, root in handles.items():
+        for use in value.uses:
             reads, writes = _access(use, functions or {})
             if reads:
                 read.add(root)
             if writes:
                 written.add(root)
-
-    for argument in block.args:
-        note(argument, list(argument.uses))
-    for op in function.walk():
-        for result in op.results:
-            note(result, list(result.uses))
-        for region in op.regions if op is not function else ():
-            for argument in region.block.args if region.blocks else ():
-                note(argument, list(argument.uses))
     kinds = {(True, True): Direction.INOUT, (False, True): Direction.OUT}
     return [kinds.get((a in read, a in written), Direction.IN) for a in block.args]
 

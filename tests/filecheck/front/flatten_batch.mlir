@@ -11,8 +11,8 @@ builtin.module {
   }
 }
 
-// CHECK:      %{{.*}} = arith.muli %b, %{{.*}} : index
-// CHECK-NEXT: %t__view2d = "gm.reshape"(%x) : (!gm.tensor<4x8x16xf32>) -> !gm.tensor<32x16xf32>
+// CHECK:      %t__view2d = "gm.reshape"(%x) : (!gm.tensor<4x8x16xf32>) -> !gm.tensor<32x16xf32>
+// CHECK-NEXT: %{{.*}} = arith.muli %b, %{{.*}} : index
 // CHECK-NEXT: %t = "tile.load"(%t__view2d, %{{.*}}, %c0)
 // CHECK-SAME:   -> !tile.tile<16x16xf32, vec>
 // CHECK-NEXT: %u = "tile.exp"(%t) : (!tile.tile<16x16xf32, vec>)

@@ -67,6 +67,8 @@ def read_judge(path: Path) -> Judge:
 def run_file(path: Path) -> ModuleType:
     """Imports a user's file. `pypto` resolves to cubelane unless a real one is installed."""
     compat.install()
+    if not path.is_file():
+        raise FileNotFoundError(f"no such file: {path}")
     name = f"cubelane_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

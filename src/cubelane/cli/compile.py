@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("--format", choices=("text", "json"), default="text", help="how to print the result")
     given = arguments.parse_args(argv)
     with Progress(enabled=given.format == "text") as progress:
-        judge = judge_of(given)
+        program, judge = read_program(given.file), judge_of(given)
         keep = bool(given.folder) or given.validate == "each"
         compiled = compile_program(
             read_program(given.file), given.target, given.mode, keep_stages=keep, progress=progress

@@ -17,12 +17,14 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from cubelane.analysis.boundaries import Boundary, place_of
 from cubelane.analysis.gm_windows import Window, may_meet
+from cubelane.analysis.places import Places
 from cubelane.analysis.tensor_handles import TensorHandles
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.kernel import SPLIT_AIV, flag, split_of
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import SubblockIdxOp
+from cubelane.ir.traits import RunsOnce
 from cubelane.ir.types import MemorySpace, SplitMode, TensorType, TileType
 
 
@@ -54,6 +56,8 @@ class Access:
     atomic: bool
     window: Window | None
     position: int
+    announces: bool = False
+    """A side effect that must come after what was written before it; what follows need not wait for it."""
 
 
 def _tile_of(op: Operation) -> SSAValue | None:
@@ -111,6 +115,7 @@ class GmOrder:
         self.block = function.body.block
         self.paths = Paths(self.block)
         self.handles = TensorHandles(self.block)
+        self.places = Places(function)
         self.runs_on = {Affinity.CUBE: cube_ops, Affinity.VECTOR: lane_ops}
         self.crossings: list[tuple[Operation, bool]] = [(op, b.to_lanes) for op, b in boundaries.items()]
         self.by_block: dict[Block | None, list[tuple[int, bool]]] = {}
@@ -144,7 +149,13 @@ class GmOrder:
 
     def accesses(self) -> Iterator[Access]:
         """All accesses of parameters, in program order; a shared read counts on every core that needs it."""
+        written: dict[SSAValue, None] = {}
         for op in self.block.walk():
+            if op.has_trait(RunsOnce):
+                for core in self._cores(op):
+                    for root in written:
+                        yield Access(op, core, root, False, False, None, self.paths.number[op], announces=True)
+                continue
             target, source = getattr(op, "target", None), getattr(op, "source", None)
             writes = op.has_trait(MemoryWriteEffect) and _is_tensor(target)
             reads = op.has_trait(MemoryReadEffect) and _is_tensor(source)
@@ -152,12 +163,14 @@ class GmOrder:
             root = self.handles[value] if isinstance(value, SSAValue) else None
             if root is None:
                 continue
+            if writes:
+                written[root] = None
             atomic = bool(python_value(op.properties.get("atomic"))) and writes
             for core in self._cores(op):
                 yield Access(op, core, root, writes, atomic, Window.of(op), self.paths.number[op])
 
     def _cores(self, op: Operation) -> list[Affinity]:
-        place = place_of(op)
+        place = self.places(op)
         if place is not Affinity.SHARED:
             return [place]
         return [core for core, ops in self.runs_on.items() if op in ops]
@@ -166,10 +179,17 @@ class GmOrder:
         """Pairs that need an order: the second after the first, in one run or around a loop."""
         for i, one in enumerate(group):
             for two in group[i:]:
-                if one.core is two.core or not (one.writes or two.writes) or (one.atomic and two.atomic):
+                if (
+                    one.core is two.core
+                    or not (one.writes or two.writes)
+                    or (one.atomic and two.atomic)
+                    or one.announces
+                ):
                     continue
                 if one.op is not two.op and not self._exclusive(one.op, two.op) and may_meet(one.window, two.window):
                     yield one, two, None
+                if two.announces:
+                    continue
                 for loop in self.paths.common_loops(one.op, two.op):
                     if may_meet(two.window, one.window, loop):
                         yield two, one, loop

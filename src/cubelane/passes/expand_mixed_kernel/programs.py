@@ -9,8 +9,9 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.dialects.scf import ForOp, WhileOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
-from cubelane.analysis.boundaries import boundaries_of, place_of
+from cubelane.analysis.boundaries import boundaries_of
 from cubelane.analysis.gm_order import Fence, GmOrder, refuse_other_lane
+from cubelane.analysis.places import Places
 from cubelane.analysis.projection import Needs, Projector
 from cubelane.analysis.tensor_handles import TensorHandles, return_of
 from cubelane.analysis.valid_extents import ValidExtents
@@ -58,6 +59,7 @@ class Expansion:
         self.crossings = {op: Crossing.of(b, valid, lanes) for op, b in boundaries.items()}
         self.handles = TensorHandles(function.body.block)
         self.fences: list[Fence] = []
+        self.places = Places(function)
         self.needs = {core: self._needs(core) for core in (Affinity.CUBE, Affinity.VECTOR)}
         refuse_other_lane(function)
         order = GmOrder(function, boundaries, *(self.needs[core].ops for core in self.needs))
@@ -80,7 +82,7 @@ class Expansion:
             self.function.body,
             core,
             {op: crossing.leaf(core) for op, crossing in self.crossings.items()},
-            place=place_of,
+            place=self.places,
             stand_in=self.handles.__getitem__,
             anchors=[fence.after if fence in own else fence.before for fence in self.fences],
             extra=[fence.tile for fence in own],

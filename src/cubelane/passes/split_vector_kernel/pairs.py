@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from cubelane.analysis.boundaries import Boundary, boundaries_of, gather_code, place_of, shard_code
+from cubelane.analysis.boundaries import Boundary, boundaries_of, gather_code, shard_code
+from cubelane.analysis.places import Places
 from cubelane.analysis.projection import Needs, Projector
 from cubelane.analysis.split_axis import SplitAxes
 from cubelane.analysis.tensor_handles import TensorHandles, return_of
@@ -174,7 +175,7 @@ class _Lanes:
             function.body,
             Affinity.VECTOR,
             {op: crossing.leaf(Affinity.VECTOR) for op, crossing in crossings.items()},
-            place=place_of,
+            place=Places(function),
             stand_in=handles.__getitem__,
             returns=True,
             passive=lambda op: isinstance(op, ReserveBufferOp | ImportPeerBufferOp),

@@ -1,0 +1,92 @@
+"""On which core each op of a mixed body runs, those included that either core could run (spec/passes.md 2.4; D06).
+
+A shared op without effect is copied wherever its result is needed. One that changes memory or must run once cannot be
+copied blindly: it runs where its operands and the conditions around it are known, and an op that must run once runs on
+one core only, that of the store it stands behind, so that it stays after the data it announces.
+"""
+
+from collections.abc import Iterable
+
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import ForOp, IfOp, WhileOp
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.traits import MemoryWriteEffect
+
+from cubelane.analysis.boundaries import boundary_of, place_of
+from cubelane.analysis.projection import has_effect
+from cubelane.analysis.value_flow import joins_of
+from cubelane.ir.affinity import Affinity
+from cubelane.ir.traits import RunsOnce
+from cubelane.ir.types import TensorType
+
+
+class Places:
+    """The core of every op of a function: `places(op)`."""
+
+    def __init__(self, function: FuncOp):
+        self.function = function
+        self._values: dict[SSAValue, Affinity] = {}
+        self._announced: dict[Operation, Affinity] = {}
+        last = Affinity.VECTOR
+        for op in function.walk():
+            if op.has_trait(RunsOnce):
+                self._announced[op] = last
+            elif op.has_trait(MemoryWriteEffect) and place_of(op) in (Affinity.CUBE, Affinity.VECTOR):
+                last = place_of(op) if isinstance(getattr(op, "target", None), SSAValue) else last
+
+    def __call__(self, op: Operation) -> Affinity:
+        place = place_of(op)
+        if place is not Affinity.SHARED or op.regions or not has_effect(op):
+            return place
+        bound = self._of_all([*op.operands, *self._headers(op)])
+        if bound in (Affinity.CUBE, Affinity.VECTOR):
+            return bound
+        return self._announced.get(op, place)
+
+    def _headers(self, op: Operation) -> Iterable[SSAValue]:
+        """The conditions and bounds around an op."""
+        parent = op.parent_op()
+        while parent is not None and parent is not self.function:
+            if isinstance(parent, ForOp):
+                yield from (parent.lb, parent.ub, parent.step)
+            elif isinstance(parent, IfOp):
+                yield parent.cond
+            parent = parent.parent_op()
+
+    def _of_all(self, values: Iterable[SSAValue]) -> Affinity:
+        total = Affinity.SHARED
+        for value in values:
+            total = total.combine(self.of(value))
+        return total
+
+    def of(self, value: SSAValue) -> Affinity:
+        """Which core can know a value; tensors are handles that both have."""
+        if value in self._values:
+            return self._values[value]
+        self._values[value] = Affinity.SHARED
+        result = self._found(value)
+        self._values[value] = result
+        return result
+
+    def _found(self, value: SSAValue) -> Affinity:
+        if isinstance(value.type, TensorType):
+            return Affinity.SHARED
+        if isinstance(value, BlockArgument):
+            return self._argument(value)
+        assert isinstance(value, OpResult)
+        op = value.op
+        if op.regions:
+            arrives = [s.value for join in joins_of(op) if value in join.targets for s in join.sources]
+            return self._of_all([*arrives, *op.operands] if isinstance(op, IfOp) else arrives)
+        if (boundary := boundary_of(op)) is not None:
+            return Affinity.VECTOR if boundary.to_lanes else Affinity.CUBE
+        place = place_of(op)
+        return self._of_all(op.operands) if place is Affinity.SHARED else place
+
+    def _argument(self, value: BlockArgument) -> Affinity:
+        parent = value.block.parent_op()
+        if isinstance(parent, ForOp) and value.index == 0:
+            return self._of_all((parent.lb, parent.ub, parent.step))
+        if isinstance(parent, ForOp | WhileOp):
+            return self._of_all(s.value for join in joins_of(parent) if value in join.targets for s in join.sources)
+        return Affinity.SHARED

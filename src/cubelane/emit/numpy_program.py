@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from cubelane.emit.numpy_scalar import bare, scalar_text
 from cubelane.emit.numpy_text import Names, needs_companion, tuple_text
-from cubelane.emit.numpy_tile import TileText
+from cubelane.emit.numpy_tile import TileText, slot_of
 from cubelane.ir.diagnostic import Location, refuse
 from cubelane.ir.kernel import FunctionKind, YieldOp, functions_of, kind_of
 from cubelane.ir.surface import SurfaceOp
@@ -77,6 +77,7 @@ class _Emitter:
         self.depth = 0
         self.blocks = False
         self.members: list[func.CallOp] = []
+        self.copied: set[SSAValue] = set()
         self.statements: dict[type[Operation], Callable[[Any], None]] = {
             scf.ForOp: self._for,
             scf.WhileOp: self._while,
@@ -126,7 +127,7 @@ class _Emitter:
         right: list[str] = []
         for target, source in zip(targets, sources, strict=True):
             left.append(self.text[target])
-            right.append(bare(self.text[source]))
+            right.append(f"{self.text[source]}.copy()" if source in self.copied else bare(self.text[source]))
             if needs_companion(target.type):
                 left.append(self.extent[target])
                 right.append(self.extent[source])
@@ -242,11 +243,22 @@ class _Emitter:
     def _if(self, op: scf.IfOp) -> None:
         for result in op.results:
             self._define(result, op)
+        if op.results:
+            self._leave_slots(op)
         self._line(f"if {bare(self.text[op.cond])}:", op)
         self._branch(op.true_region.block, op)
         if op.false_region.blocks and (len(op.false_region.block.ops) > 1 or op.results):
             self._line("else:", op)
             self._branch(op.false_region.block, op)
+
+    def _leave_slots(self, op: scf.IfOp) -> None:
+        """A result that is another popped tile (or none) in the other branch is a buffer of its own: a copy."""
+        ends = [r.block.last_op for r in (op.true_region, op.false_region) if r.blocks]
+        for values in zip(*[e.operands for e in ends if e is not None], strict=True):
+            slots = [slot_of(v) for v in values]
+            for value, slot in zip(values, slots, strict=True):
+                if slot is not None and any(other is not slot for other in slots):
+                    self.copied.add(value)
 
     def _branch(self, block: Block, op: scf.IfOp) -> None:
         if len(block.ops) > 1 or not op.results:

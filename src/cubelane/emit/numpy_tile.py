@@ -215,6 +215,16 @@ class TileText:
         return Statement(value)
 
 
+def slot_of(value: SSAValue) -> SSAValue | None:
+    """The popped tile that a value is (a view of); None for a buffer of its own, and for what cannot be told."""
+    while isinstance(value.owner, Operation) and not isinstance(value.owner, PopOp):
+        trait = value.owner.get_trait(InPlace)
+        if trait is None:
+            return None
+        value = getattr(value.owner, trait.operand)
+    return value if isinstance(value.owner, PopOp) else None
+
+
 def _fill(meaning: str, words: dict[str, str]) -> str:
     return WORD.sub(lambda match: words[match.group(1)], meaning)
 

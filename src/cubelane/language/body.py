@@ -143,6 +143,8 @@ class _Visible(Mapping[str, Any]):
         self._names, self._environment = names, environment
 
     def __getitem__(self, key: str) -> Any:
+        if isinstance(self._environment.get(key), Symbol):
+            return self._environment[key]
         if key in self._names:
             from_literal = getattr(self._names.get(key), "value", None)
             if isinstance(from_literal, int | float):

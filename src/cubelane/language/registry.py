@@ -49,13 +49,17 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 IGNORED_KEYWORDS = {"transpose": False, "flat_layout": False}
 """Keywords of the reference that change nothing at these values."""
 
-SWAPPED: dict[str, str] = {name: name for name in ("add", "mul", "maximum", "minimum", "and", "or")}
-"""Ops that take a scalar as their first operand by trading places."""
+SYNONYMS: dict[tuple[str, str], tuple[str, str]] = {
+    ("tensor", "view"): ("tensor", "reshape"),
+    ("tensor", "arange"): ("tensor", "ci"),
+}
+"""Other names of some ops in a namespace."""
 
 
 def find(namespace: str, name: str) -> OpClass | None:
     """The op of a namespace."""
-    return OPERATIONS.get((namespace, name.rstrip("_")))
+    key = (namespace, name.rstrip("_"))
+    return OPERATIONS.get(SYNONYMS.get(key, key))
 
 
 def spaces_of(name: str) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import SSAValue
 
-from cubelane.ir.types import DYNAMIC, MemorySpace, SplitMode, TileType
+from cubelane.ir.types import DYNAMIC, MemorySpace, SplitMode, TileSpec, TileType
 
 LANES = 2
 MASK_PACK = 8
@@ -69,7 +69,7 @@ class Split:
 
     def along(self, axis: int) -> "Split":
         """The same partition of another axis."""
-        return replace(self, axis=axis)
+        return self if axis == self.axis else replace(self, axis=axis)
 
     def lane_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The box of one lane."""
@@ -90,7 +90,9 @@ class Split:
         """The tile type of one lane: shape and valid extent change, layout and padding are carried (3.5)."""
         valid = list(type_.valid)
         valid[self.axis] = self.lane_valid(valid[self.axis], type_.shape[self.axis])
-        return type_.replaced(shape=self.lane_shape(type_.shape), valid=tuple(valid))
+        d = type_.data
+        spec = (self.lane_shape(d.shape), d.dtype, d.memory, tuple(valid), d.blayout, d.slayout, d.fractal, d.pad)
+        return TileType(TileSpec(*spec))
 
 
 Share = Whole | Replicated | Split

@@ -52,18 +52,22 @@ class LaneWindows:
         handles, extents = TensorHandles(function.body.block), ValidExtents(function)
         symbols: dict[SSAValue, str] = {}
         self.by_tensor: dict[SSAValue, list[Window]] = {}
+        found: dict[SSAValue, list[tuple[Operation, int]]] = {}
         for position, op in enumerate(function.body.walk()):
-            window = _window(op, position, handles, extents, symbols)
-            if window is not None:
-                self.by_tensor.setdefault(window.tensor, []).append(window)
+            access = lane_access(op)
+            root = None if access is None else handles[access[0]]
+            if root is not None:
+                found.setdefault(root, []).append((op, position))
+        for root, ops in found.items():
+            if len(ops) <= MANY:
+                windows = [_window(op, position, root, extents, symbols) for op, position in ops]
+                self.by_tensor[root] = [w for w in windows if w is not None]
 
     def conflicts(self) -> Iterator[Diagnostic]:
         """Cells that one lane writes while the other writes or reads them."""
         for windows in self.by_tensor.values():
             exact = [w for w in windows if w.exact]
             writes = [w for w in exact if w.writes]
-            if len(exact) > MANY or not writes:
-                continue
             for other in exact:
                 for write in writes:
                     if _may_meet(write, other):
@@ -141,16 +145,14 @@ def _rows(cells: "isl.Set") -> str:
 
 
 def _window(
-    op: Operation, position: int, handles: TensorHandles, extents: ValidExtents, symbols: dict[SSAValue, str]
+    op: Operation, position: int, root: SSAValue, extents: ValidExtents, symbols: dict[SSAValue, str]
 ) -> Window | None:
     access = lane_access(op)
-    if access is None:
-        return None
-    tensor, writes = access
-    root = handles[tensor]
+    assert access is not None
+    writes = access[1]
     tile = op.operands[0] if writes else op.results[0]
     offsets: list[SSAValue] = list(getattr(op, "offsets"))  # noqa: B009
-    if root is None or not isinstance(tile.type, TileType):
+    if not isinstance(tile.type, TileType):
         return None
     space = AffineText(symbols)
     bounds: list[str] = []

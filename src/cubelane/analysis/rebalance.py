@@ -9,15 +9,15 @@ from xdsl.ir import Block, Operation, SSAValue
 from cubelane.analysis.affinity import classify
 from cubelane.analysis.lane_share import Replicated, Split
 from cubelane.analysis.split_axis import SplitAxes, flows
+from cubelane.analysis.split_leaf import splits_of
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.traits import Split as Behaviour
-from cubelane.ir.traits import Splits
 from cubelane.ir.types import DYNAMIC, TileType
 
 
 def is_crossing(op: Operation) -> bool:
     """Whether an op is a move between the cores."""
-    splits = op.get_trait(Splits)
+    splits = splits_of(op)
     return splits is not None and splits.behaviour is Behaviour.MOVES and classify(op) is Affinity.MIXED
 
 

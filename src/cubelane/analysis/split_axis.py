@@ -25,9 +25,9 @@ from cubelane.analysis.lane_share import (
     name_of,
     shape_text,
 )
-from cubelane.analysis.split_rules import RULES, Leaf
+from cubelane.analysis.split_leaf import Leaf, splits_of
+from cubelane.analysis.split_rules import RULES
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
-from cubelane.ir.traits import Splits
 from cubelane.ir.types import SplitMode, TileType
 
 __all__ = ["REPLICATED", "WHOLE", "Link", "Replicated", "Share", "Split", "SplitAxes", "Whole", "flows"]
@@ -171,7 +171,7 @@ class SplitAxes:
     def _leaf(self, op: Operation) -> None:
         if not any(is_tile(v) for v in (*op.operands, *op.results)) or op.has_trait(IsTerminator):
             return
-        splits = op.get_trait(Splits)
+        splits = splits_of(op)
         if splits is not None:
             RULES[splits.behaviour](Leaf(self, op, splits))
             return

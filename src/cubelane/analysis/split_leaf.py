@@ -1,5 +1,6 @@
 """What a split rule sees of an op, and the words it answers with (see split_rules)."""
 
+from functools import cache
 from typing import Protocol, cast
 
 from xdsl.ir import Operation, SSAValue
@@ -18,6 +19,16 @@ from cubelane.analysis.lane_share import (
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.traits import Splits
 from cubelane.ir.types import SplitMode, TileType
+
+
+@cache
+def _declared(kind: type[Operation]) -> Splits | None:
+    return kind.get_trait(Splits)
+
+
+def splits_of(op: Operation) -> Splits | None:
+    """What an op declares about being split, looked up once per op class."""
+    return _declared(type(op))
 
 
 class Axes(Protocol):

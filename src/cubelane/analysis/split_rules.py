@@ -19,7 +19,7 @@ from cubelane.analysis.lane_share import (
     name_of,
     shape_text,
 )
-from cubelane.analysis.split_leaf import Leaf, full_width
+from cubelane.analysis.split_leaf import Leaf, full_width, splits_of
 from cubelane.analysis.split_window_rules import (
     cell_of_part,
     concatenates,
@@ -35,7 +35,6 @@ from cubelane.analysis.split_window_rules import (
 )
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.traits import Split as Behaviour
-from cubelane.ir.traits import Splits
 from cubelane.ir.types import TileType
 
 Rule = Callable[[Leaf], None]
@@ -194,7 +193,7 @@ def generates(leaf: Leaf) -> None:
 
 def _only_scratch(value: SSAValue) -> bool:
     for use in value.uses:
-        splits = use.operation.get_trait(Splits)
+        splits = splits_of(use.operation)
         names = splits.scratch if splits is not None else ()
         if not any(getattr(use.operation, name, None) is value for name in names):
             return False

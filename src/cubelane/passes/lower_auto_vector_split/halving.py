@@ -13,11 +13,12 @@ from cubelane.analysis.affinity import classify
 from cubelane.analysis.lane_share import Replicated, Share, Split
 from cubelane.analysis.rebalance import is_crossing, to_cube
 from cubelane.analysis.split_axis import SplitAxes, flows
+from cubelane.analysis.split_leaf import splits_of
 from cubelane.analysis.valid_extents import ValidExtents
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.surface import constant_of
 from cubelane.ir.tile.movement import AssembleOp, CreateOp, SetValidShapeOp, SliceOp
-from cubelane.ir.traits import Meaning, Splits
+from cubelane.ir.traits import Meaning
 from cubelane.ir.traits import Split as Behaviour
 from cubelane.ir.types import DYNAMIC, Layout, TileType
 from cubelane.passes.lower_auto_vector_split.crossing import Crossing, gather, remove, shard
@@ -115,7 +116,7 @@ class Halver:
 
     def _measure(self, op: Operation) -> None:
         """Looks up, before anything changes, how far the tile of a store or a crossing is valid."""
-        splits = op.get_trait(Splits)
+        splits = splits_of(op)
         if splits is not None and (splits.behaviour is Behaviour.STORES or is_crossing(op)):
             tile = op.operands[0]
             self._totals[op] = tuple(self.extents.of(tile, axis) for axis in range(len(tile_type(tile).shape)))
@@ -139,7 +140,7 @@ class Halver:
         return any(s is op.operands[index] and self.axes[t] == share for s, t in pairs)
 
     def _leaf(self, op: Operation) -> None:
-        splits = op.get_trait(Splits)
+        splits = splits_of(op)
         if splits is None:
             return
         for index, share in self.axes.needs.get(op, {}).items():

@@ -1,12 +1,16 @@
 """Index expressions of one lane, written out op by op and never folded (spec/passes.md 0.4, 3.4, trap 4)."""
 
-from xdsl.dialects.arith import AddiOp, CmpiOp, ConstantOp, MaxSIOp, MinSIOp, MuliOp, SubiOp
+from xdsl.dialects.arith import AddiOp, CmpiOp, ConstantOp, IntegerOverflowAttr, MaxSIOp, MinSIOp, MuliOp, SubiOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr
 from xdsl.dialects.scf import IfOp, YieldOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from cubelane.ir.surface import Bound, SurfaceOp
 from cubelane.ir.types import TileType
+
+INDEX = IndexType()
+NO_OVERFLOW = IntegerOverflowAttr("none")
+_WRAPPING = (AddiOp, SubiOp, MuliOp)
 
 
 class LaneMath:
@@ -26,7 +30,11 @@ class LaneMath:
 
     def constant(self, number: int) -> SSAValue:
         """An index constant."""
-        return self.put(ConstantOp(IntegerAttr(number, IndexType())))
+        return self.put(ConstantOp.create(result_types=[INDEX], properties={"value": IntegerAttr(number, INDEX)}))
+
+    def _binary(self, kind: type[Operation], left: SSAValue, right: SSAValue) -> SSAValue:
+        properties: dict[str, Attribute] = {"overflowFlags": NO_OVERFLOW} if kind in _WRAPPING else {}
+        return self.put(kind.create(operands=[left, right], result_types=[INDEX], properties=properties))
 
     def value(self, extent: int | SSAValue) -> SSAValue:
         """An extent as a value."""
@@ -34,17 +42,17 @@ class LaneMath:
 
     def start(self, stride: int) -> SSAValue:
         """`lane * stride`: where the lane's part starts."""
-        return self.put(MuliOp(self.lane, self.constant(stride)))
+        return self._binary(MuliOp, self.lane, self.constant(stride))
 
     def shifted(self, offset: SSAValue, stride: int) -> SSAValue:
         """`offset + lane * stride`."""
-        return self.put(AddiOp(offset, self.start(stride)))
+        return self._binary(AddiOp, offset, self.start(stride))
 
     def clamp(self, valid: int | SSAValue, stride: int) -> SSAValue:
         """`min(max(V, lane*S) - lane*S, S)`: what the lane holds of V cells; never wraps, whatever V's type (3.4)."""
-        top = self.put(MaxSIOp(self.value(valid), self.start(stride)))
-        rest = self.put(SubiOp(top, self.start(stride)))
-        return self.put(MinSIOp(rest, self.constant(stride)))
+        top = self._binary(MaxSIOp, self.value(valid), self.start(stride))
+        rest = self._binary(SubiOp, top, self.start(stride))
+        return self._binary(MinSIOp, rest, self.constant(stride))
 
     def tile(self, kind: type[SurfaceOp], arguments: dict[str, object], type_: TileType, name: str | None) -> SSAValue:
         """A tile op of a stated result type."""

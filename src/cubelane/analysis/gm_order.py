@@ -21,11 +21,10 @@ from cubelane.analysis.places import Places
 from cubelane.analysis.tensor_handles import TensorHandles
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
-from cubelane.ir.kernel import SPLIT_AIV, flag, split_of
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import RunsOnce
-from cubelane.ir.types import MemorySpace, SplitMode, TensorType, TileType
+from cubelane.ir.types import MemorySpace, TensorType, TileType
 
 
 @dataclass(frozen=True)
@@ -323,35 +322,3 @@ class GmOrder:
 
 def _is_tensor(value: object) -> bool:
     return isinstance(value, SSAValue) and isinstance(cast(SSAValue, value).type, TensorType)
-
-
-def refuse_other_lane(function: FuncOp) -> None:
-    """Refuses a lane's load of elements that the other lane stored before: nothing orders the lanes (case E06)."""
-    if split_of(function) is SplitMode.NONE and not flag(function, SPLIT_AIV):
-        return
-    order = GmOrder(function, {}, set(), set())
-    own = [a for a in order.accesses() if a.core is Affinity.VECTOR]
-    for store in (a for a in own if a.writes and not a.atomic):
-        for load in (a for a in own if a.root is store.root and not a.writes and a.position > store.position):
-            if _other_lane_meets(store.window, load.window):
-                raise refuse(
-                    load.op,
-                    f"a lane reads here elements of `{load.root.name_hint or 'a tensor'}` that the other lane stores "
-                    f"at {Location.of(store.op)}",
-                    "the two lanes run side by side and nothing orders them",
-                    instead="keep the tile instead of loading it again, or split the kernel at this point",
-                    code="other-lane-memory",
-                )
-
-
-def _other_lane_meets(store: Window | None, load: Window | None) -> bool:
-    """Whether the windows of different lanes provably meet; windows that say nothing do not count."""
-    if store is None or load is None:
-        return False
-    for lane in (0, 1):
-        one, two = store.on_lane(lane), load.on_lane(1 - lane)
-        known = all(not b.plus(a, -1).terms for a, b in zip(one.offsets, two.offsets, strict=False))
-        differs = one != store.on_lane(1 - lane)
-        if known and differs and len(one.offsets) == len(two.offsets) and may_meet(one, two):
-            return True
-    return False

@@ -31,14 +31,6 @@ class Linear:
             terms[symbol] = terms.get(symbol, 0) + factor * count
         return Linear(self.constant + factor * other.constant, {s: c for s, c in terms.items() if c})
 
-    def on_lane(self, lane: int) -> "Linear":
-        """The form on one lane."""
-        constant, terms = self.constant, dict(self.terms)
-        for symbol in self.terms:
-            if isinstance(symbol.owner, SubblockIdxOp):
-                constant += lane * terms.pop(symbol)
-        return Linear(constant, terms)
-
 
 def linear(value: SSAValue, depth: int = 32) -> Linear:
     """The linear form of an index."""
@@ -80,10 +72,6 @@ class Window:
         if len(box) != len(offsets) or getattr(op, "shapes", ()):
             return None
         return Window(tuple(linear(o) for o in offsets), tuple(box))
-
-    def on_lane(self, lane: int) -> "Window":
-        """The window of one lane."""
-        return Window(tuple(o.on_lane(lane) for o in self.offsets), self.extents)
 
 
 def counters_range(symbol: SSAValue) -> tuple[int, int] | None:

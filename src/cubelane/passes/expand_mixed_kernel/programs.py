@@ -10,7 +10,7 @@ from xdsl.dialects.scf import ForOp, WhileOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from cubelane.analysis.boundaries import boundaries_of
-from cubelane.analysis.gm_order import Fence, GmOrder, refuse_other_lane
+from cubelane.analysis.gm_order import Fence, GmOrder
 from cubelane.analysis.places import Places
 from cubelane.analysis.projection import Needs, Projector
 from cubelane.analysis.tensor_handles import TensorHandles, return_of
@@ -61,7 +61,6 @@ class Expansion:
         self.fences: list[Fence] = []
         self.places = Places(function)
         self.needs = {core: self._needs(core) for core in (Affinity.CUBE, Affinity.VECTOR)}
-        refuse_other_lane(function)
         order = GmOrder(function, boundaries, *(self.needs[core].ops for core in self.needs))
         self.fences = order.fences()
         if self.fences:

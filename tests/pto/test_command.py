@@ -12,7 +12,7 @@ from cubelane.cli import ptoas as command
 from cubelane.cli.ptoas import ptoas
 from cubelane.emit.vpto import Job, StageFailure, emit_vpto
 
-from .snippets import C, V, kernel, loop, section
+from .snippets import STORE, C, V, kernel, loop, section
 
 GOOD = kernel(V, C)
 CORPUS = sorted((Path(__file__).parent / "corpus").rglob("*.pto"))
@@ -138,3 +138,16 @@ def test_damaged_text_never_makes_a_traceback(path: Path, data: st.DataObject):
         Job(" ".join(words), "damaged.pto").vpto()
     except StageFailure as failure:
         assert failure.diagnostic.message
+
+
+def test_a_store_outside_explicit_sections_is_warned_about(source: Path, capsys: pytest.CaptureFixture[str]):
+    source.write_text(kernel(section("cube", C), STORE, section("vector", V)))
+    assert ptoas(["--emit-vpto", str(source)]) == 0
+    assert "'pto.store_scalar' lies outside the sections, so both cores run it" in capsys.readouterr().err
+
+
+def test_tile_ops_are_warned_about_as_unexpanded(source: Path, capsys: pytest.CaptureFixture[str]):
+    tile = "!pto.tile_buf<vec, 8x8xf32>"
+    source.write_text(kernel(f"    %t = pto.alloc_tile : {tile}\n    pto.tneg ins(%t : {tile}) outs(%t : {tile})\n"))
+    assert ptoas(["--emit-vpto", str(source)]) == 0
+    assert "not expanded into micro-ops: pto.tneg" in capsys.readouterr().err

@@ -19,6 +19,7 @@ NEEDS_SCOPE = (
     "requires enclosing scf.for with 'llvm.loop.aivector_scope' or dedicated pto.vecscope/pto.strict_vecscope "
     "because it consumes or produces !pto.vreg/!pto.mask/!pto.align"
 )
+SIMT_THREADS = "pto.simt_max_threads"
 PACKING = ("PK", "MRG", "1PT")
 
 
@@ -52,6 +53,9 @@ def _structure(op: Operation) -> Finding | None:
         return None
     if TILEOP_HELPER in op.attributes:
         return Finding(op, "a tileop helper is left", "helper-left", "run pto-inline-backend-helpers")
+    if SIMT_ENTRY not in op.attributes and SIMT_THREADS in op.attributes:
+        message = f"{SIMT_THREADS} is for SIMT functions, but '{op.sym_name.data}' is none"
+        return Finding(op, message, "simt-attribute", f"mark the function {SIMT_ENTRY}, or drop the attribute")
     if any(isinstance(kind, MemRefType) for kind in op.function_type.inputs.data):
         return Finding(op, "memref arguments cannot be emitted", "memref-argument", "pass !pto.ptr arguments")
     return None

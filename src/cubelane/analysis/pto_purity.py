@@ -3,15 +3,17 @@
 from collections.abc import Iterator
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
+from xdsl.traits import IsTerminator
 
-from cubelane.analysis.pto_evidence import open_ops, proof_of
+from cubelane.analysis.pto_evidence import effect_of, open_ops, proof_of
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.pto.attrs import kind_of
-from cubelane.ir.pto.decl import Role
-from cubelane.ir.pto.regions import SectionOp, role_of
+from cubelane.ir.pto.decl import Effect, Role
+from cubelane.ir.pto.op import PtoOp
+from cubelane.ir.pto.regions import SectionOp, role_of, sections_below
 
 
 def foreign_work(root: Operation, kind: Affinity) -> Iterator[Operation]:
@@ -61,6 +63,20 @@ def check_function_kind(function: FuncOp) -> None:
             instead="remove pto.kernel_kind from the function, so that sections can be inferred",
             code="kind-conflict",
         )
+
+
+def runs_twice(program: ModuleOp) -> Iterator[Operation]:
+    """Ops with an effect outside all sections of a function that the author split himself: both cores run them."""
+    for function in program.walk():
+        if not isinstance(function, FuncOp) or kind_of(function.attributes) is not None:
+            continue
+        if len({section.kind for section in sections_below(function)}) < 2:
+            continue
+        for op in open_ops(function):
+            is_leaf = not op.regions and not op.has_trait(IsTerminator) and not isinstance(op, CallOp)
+            is_barrier = isinstance(op, PtoOp) and "pipe_sync" in op.decl.tags
+            if is_leaf and not is_barrier and effect_of(op) is Effect.WRITE:
+                yield op
 
 
 def check_covered(function: FuncOp) -> None:

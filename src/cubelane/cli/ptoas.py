@@ -97,8 +97,8 @@ def _assemble(options: argparse.Namespace) -> int:
         else:
             _check_backend(job)
             program = job.vpto()
-            for warning in job.warnings(program):
-                print(f"{file}: warning: {warning}", file=sys.stderr)
+            for warning in job.warnings:
+                print(f"warning: {warning}", file=sys.stderr)
     except StageFailure as failure:
         report(failure.diagnostic, as_json=options.format == "json")
         if failure.summary is not None:

@@ -1,10 +1,11 @@
 """From PTO text to normalized PTO IR and to VPTO IR (spec/pto.md 8). Raises `Diagnostic` for every refusal."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from cubelane.analysis.pto_emission import unexpanded_tile_ops, unsupported_distributions
+from cubelane.analysis.pto_purity import runs_twice
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.pto.attrs import BACKEND, TARGET_ARCH
 from cubelane.ir.pto.op import PtoOp
@@ -37,6 +38,8 @@ class Job:
     level: str | None = None
     before: Watch | None = None
     after: Watch | None = None
+    warnings: list[str] = field(default_factory=list[str])
+    """What the output leaves undone or may do otherwise than meant; filled by `vpto`."""
 
     def normalized(self) -> ModuleOp:
         """The verified program after the normalization group."""
@@ -55,23 +58,27 @@ class Job:
     def vpto(self) -> ModuleOp:
         """The program as one child module per kind of core."""
         program = self.normalized()
+        self.warnings += [
+            f"{Location.of(op)}: '{op.name}' lies outside the sections, so both cores run it"
+            for op in runs_twice(program)
+        ]
         try:
             run(VPTO, program, self.before, self.after)
             verify_pto(program)
         except Diagnostic as problem:
             raise StageFailure(problem, EMISSION_FAILED) from None
+        self._warn(program)
         return program
 
-    def warnings(self, program: ModuleOp) -> list[str]:
-        """What the output leaves undone."""
-        found = [
+    def _warn(self, program: ModuleOp) -> None:
+        self.warnings += [
             f"{Location.of(op)}: the distribution of '{op.name}' is not supported on current hardware"
             for op in unsupported_distributions(program)
         ]
         names = sorted({op.name for op in unexpanded_tile_ops(program)})
         if names:
-            found.append(f"tile ops are printed as they are, not expanded into micro-ops: {', '.join(names)}")
-        return found
+            text = f"tile ops are printed as they are, not expanded into micro-ops: {', '.join(names)}"
+            self.warnings.append(f"{self.file}: {text}")
 
 
 def emit_vpto(text: str, file: str = "<input>", arch: str | None = "a5") -> str:

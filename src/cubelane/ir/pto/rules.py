@@ -226,6 +226,9 @@ def fixpipe_clauses(order: tuple[str, ...]) -> Rule:
         layouts = [name for name in ("nz2nd", "nz2dn", "nz2nz") if name in from_text]
         if len(layouts) > 1:
             return f"{' and '.join(layouts)} exclude each other"
+        problem = _layout_problem(op, from_text)
+        if problem is not None:
+            return problem
         split = any(word.startswith("split") for args in op.clause_args("dst_mode") for word in args)
         transforms = [name for name in ("pre_quant", "pre_relu", "loop3") if name in present]
         if split and transforms:
@@ -233,6 +236,20 @@ def fixpipe_clauses(order: tuple[str, ...]) -> Rule:
         return _split_extents(op) if split else None
 
     return check
+
+
+def _layout_problem(op: PtoOp, clauses: list[str]) -> str | None:
+    """nz2nz is for f32 and has no loop3; a unit flag goes with nz2dn only when its operand is 1."""
+    if "nz2nz" in clauses:
+        target = op.operand("dst")
+        if target is not None and not isinstance(_element(target), Float32Type):
+            return f"nz2nz needs an f32 destination, got {_element(target)}"
+        if "loop3" in clauses:
+            return "nz2nz allows no loop3"
+    channels = op.clause_operands("nz2dn")
+    if channels and "unit_flag" in clauses and constant_of(channels[0][0]) not in (None, 1):
+        return "unit_flag needs the operand of nz2dn to be 1"
+    return None
 
 
 def _clause_names(op: PtoOp) -> list[str]:

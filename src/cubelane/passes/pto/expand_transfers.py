@@ -79,13 +79,14 @@ def _open_loops(build: RawBuilder, op: PtoOp, way: str) -> bool:
             instead="write the outermost loops as scf.for around the transfer",
             code="too-many-loops",
         )
+    if not loops:
+        return False
     sizes = [build.constant(1)] * HARDWARE_LOOPS
     for number, (count, source_stride, target_stride) in zip((2, 1), loops, strict=False):
         build.emit(f"set_loop{number}_stride_{way}", source_stride, target_stride)
         sizes[number - 1] = count
-    if loops:
-        build.emit(f"set_loop_size_{way}", *sizes)
-    return bool(loops)
+    build.emit(f"set_loop_size_{way}", *sizes)
+    return True
 
 
 def _close_loops(build: RawBuilder, looped: bool, way: str) -> None:

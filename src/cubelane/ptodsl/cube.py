@@ -298,6 +298,3 @@ def _payload(value: object) -> SSAValue:
     if isinstance(value, Pointer | Scalar):
         return value.ssa
     return as_scalar(value, F32, "a payload")
-
-
-

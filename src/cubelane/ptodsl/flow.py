@@ -398,7 +398,9 @@ class For:
         for name, value in values.items():
             before = self._carried.get(name)
             if before is None:
-                raise wrong_type(f"the loop does not carry '{name}'; it carries {', '.join(self._carried) or 'nothing'}")
+                raise wrong_type(
+                    f"the loop does not carry '{name}'; it carries {', '.join(self._carried) or 'nothing'}"
+                )
             if isinstance(before, Scalar):
                 self._next[name] = as_scalar(value, before.type, f"carried value '{name}'")
             elif isinstance(value, Value) and value.type == before.type:

@@ -66,7 +66,9 @@ class Kernel:
         unknown = sorted(set(constexprs) - set(self.constexprs))
         if unknown:
             known = ", ".join(self.constexprs) or "none"
-            raise wrong_type(f"{self.spec.function_name} has no compile-time argument {', '.join(unknown)}; it has {known}")
+            raise wrong_type(
+                f"{self.spec.function_name} has no compile-time argument {', '.join(unknown)}; it has {known}"
+            )
         values = {**self.constexprs, **constexprs}
         key = tuple(sorted((name, _hashable(value)) for name, value in values.items()))
         if key not in self._compiled:
@@ -301,7 +303,9 @@ def _call_module(tracer: Tracer, kernel: Kernel, arguments: Sequence[Any], const
         raise wrong_place("a kernel module cannot be called inside a tileop", instead="call it after the scope")
     if len(arguments) != len(kernel.parameters):
         raise wrong_type(f"{kernel.spec.function_name} takes {len(kernel.parameters)} arguments, got {len(arguments)}")
-    values = [_argument(v, kind, name, kernel) for v, (name, kind) in zip(arguments, kernel.parameters.items(), strict=True)]
+    values = [
+        _argument(v, kind, name, kernel) for v, (name, kind) in zip(arguments, kernel.parameters.items(), strict=True)
+    ]
     chosen = {**kernel.constexprs, **constexprs}
     key = (id(kernel), tuple(sorted((n, _hashable(v)) for n, v in chosen.items())))
     if key not in tracer.callees:
@@ -327,4 +331,3 @@ def _argument(value: Any, kind: ValueType, name: str, kernel: Kernel) -> Any:
 def merge_jit_modules(*handles: CompiledKernel) -> ModuleOp:
     """`pto.merge_jit_modules(*handles)`: one module with all kernels."""
     return merge([(handle.spec, handle.mlir_module()) for handle in handles])
-

@@ -45,7 +45,9 @@ def container(spec: KernelModuleSpec, children: Sequence[ModuleOp]) -> ModuleOp:
     return module
 
 
-def kernel_function(spec: KernelModuleSpec, inputs: Sequence[Attribute], body: Region, symbol: str | None = None) -> FuncOp:
+def kernel_function(
+    spec: KernelModuleSpec, inputs: Sequence[Attribute], body: Region, symbol: str | None = None
+) -> FuncOp:
     """The function of a kernel: an entry, or the public definition of a kernel module."""
     name = symbol or spec.function_name
     visibility = None if spec.entry else "public"
@@ -80,7 +82,10 @@ def merge(parts: Sequence[tuple[KernelModuleSpec, ModuleOp]]) -> ModuleOp:
         raise wrong_value("pto.merge_jit_modules needs at least one kernel")
     first, module = parts[0]
     for spec, _ in parts[1:]:
-        for what, a, b in (("target_arch", first.target_arch, spec.target_arch), ("backend", first.backend, spec.backend)):
+        for what, a, b in (
+            ("target_arch", first.target_arch, spec.target_arch),
+            ("backend", first.backend, spec.backend),
+        ):
             if a != b:
                 raise wrong_value(
                     f"merged kernels must agree on pto.{what}: {first.function_name} has {a!r}, "
@@ -104,7 +109,9 @@ def _merge_flat(parts: Sequence[tuple[KernelModuleSpec, ModuleOp]]) -> ModuleOp:
     for spec, other in parts[1:]:
         for op in list(other.clone().body.block.ops):
             if isinstance(op, FuncOp) and op.sym_name.data in names:
-                raise wrong_value(f"merged flat modules define the symbol '{op.sym_name.data}' twice ({spec.function_name})")
+                raise wrong_value(
+                    f"merged flat modules define the symbol '{op.sym_name.data}' twice ({spec.function_name})"
+                )
             op.detach()
             merged.body.block.add_op(op)
     return merged

@@ -56,7 +56,10 @@ def _compiled(function: Callable[..., Any], tree: ast.Module, name: str) -> Call
     scope = getattr(function, "__globals__", {})
     exec(compile(outer, inspect.getsourcefile(function) or "<kernel>", "exec"), scope, namespace)
     made = namespace["__outer__"](flow, *cells.values())
-    made.__defaults__, made.__kwdefaults__ = getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)
+    made.__defaults__, made.__kwdefaults__ = (
+        getattr(function, "__defaults__", None),
+        getattr(function, "__kwdefaults__", None),
+    )
     made.__module__, made.__qualname__ = function.__module__, function.__qualname__
     return made
 
@@ -131,7 +134,9 @@ class _Rewriter:
     def __init__(self, definition: ast.FunctionDef, control_flow: bool):
         self.definition, self.control_flow = definition, control_flow
         self.count = 0
-        self.foreign = {n for node in _walk(definition.body) if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
+        self.foreign = {
+            n for node in _walk(definition.body) if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names
+        }
 
     def apply(self) -> None:
         """Rewrites the body; names that only moved statements bind stay names of this function."""
@@ -147,7 +152,15 @@ class _Rewriter:
         reads = later
         for statement in reversed(statements):
             after = reads
-            reads = set(_loads(statement)) | {n.target.id for n in ast.walk(statement) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)} | reads  # noqa: E501
+            reads = (
+                set(_loads(statement))
+                | {
+                    n.target.id
+                    for n in ast.walk(statement)
+                    if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
+                }
+                | reads
+            )
             result[:0] = self._statement(statement, after)
         return result
 
@@ -204,7 +217,9 @@ class _Rewriter:
         reads = "".join(f"{RUNTIME}.read(lambda: {name}), " for name in names)
         text = f"def __pto_get_{number}():\n    return ({reads})\n"
         text += f"def __pto_put_{number}(__pto_values):\n"
-        text += f"    nonlocal {', '.join(names)}\n    ({', '.join(names)},) = __pto_values\n" if names else "    pass\n"
+        text += (
+            f"    nonlocal {', '.join(names)}\n    ({', '.join(names)},) = __pto_values\n" if names else "    pass\n"
+        )
         return self._parse(text, place)
 
     def _part(self, name: str, argument: str, names: list[str], body: list[ast.stmt], place: ast.AST) -> ast.stmt:
@@ -234,7 +249,9 @@ class _Rewriter:
         then = self._part(f"__pto_then_{number}", "", names, self._block(node.body, later), node)
         other = self._part(f"__pto_else_{number}", "", names, self._block(node.orelse, later), node)
         test = _Conditions().visit(node.test)
-        call = self._call("run_if", [test], number, names, later, [f"__pto_then_{number}", f"__pto_else_{number}"], node)
+        call = self._call(
+            "run_if", [test], number, names, later, [f"__pto_then_{number}", f"__pto_else_{number}"], node
+        )
         return [*self._accessors(number, names, node), then, other, call]
 
     def _while(self, node: ast.While, later: set[str]) -> list[ast.stmt]:
@@ -252,7 +269,9 @@ class _Rewriter:
 
     def _for(self, node: ast.For, later: set[str]) -> list[ast.stmt]:
         exposed = _Exposed(node.body).names
-        is_range = isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range"
+        is_range = (
+            isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range"
+        )
         if not is_range or _leaves(node.body) or node.orelse or not isinstance(node.target, ast.Name):
             node.body = self._block(node.body, later | exposed)
             return [node]
@@ -296,7 +315,10 @@ class _Conditions(ast.NodeTransformer):
         if len(node.ops) == 1:
             return node
         sides = [node.left, *node.comparators]
-        pairs = [ast.copy_location(ast.Compare(a, [op], [b]), node) for a, op, b in zip(sides, node.ops, sides[1:], strict=False)]
+        pairs = [
+            ast.copy_location(ast.Compare(a, [op], [b]), node)
+            for a, op, b in zip(sides, node.ops, sides[1:], strict=False)
+        ]
         result: ast.expr = pairs[-1]
         for pair in reversed(pairs[:-1]):
             result = self._helper("both", [pair, self._later(result)], node)

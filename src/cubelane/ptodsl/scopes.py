@@ -113,7 +113,9 @@ def _check_tileop_place(tracer: Tracer) -> None:
 def _captures(body: Block) -> list[SSAValue]:
     """The values from outside, in the order of their first use."""
     inner = {value for op in body.walk() for value in op.results}
-    inner |= {argument for op in body.walk() for region in op.regions for block in region.blocks for argument in block.args}
+    inner |= {
+        argument for op in body.walk() for region in op.regions for block in region.blocks for argument in block.args
+    }
     return list(dict.fromkeys(v for op in body.walk() for v in op.operands if v not in inner))
 
 
@@ -213,4 +215,3 @@ def removed(name: str) -> Callable[..., NoReturn]:
         )
 
     return refuse
-

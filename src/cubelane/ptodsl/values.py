@@ -295,7 +295,9 @@ def _conversion(source: SSAValue, target: Attribute) -> Operation:
     kind = source.type
     if isinstance(kind, IndexType) or isinstance(target, IndexType):
         if isinstance(kind, AnyFloat) or isinstance(target, AnyFloat):
-            raise wrong_type("an index does not convert to a float directly", instead="pto.cast(pto.cast(i, pto.i64), pto.f32)")
+            raise wrong_type(
+                "an index does not convert to a float directly", instead="pto.cast(pto.cast(i, pto.i64), pto.f32)"
+            )
         return arith.IndexCastOp(source, target)
     if isinstance(kind, IntegerType) and isinstance(target, IntegerType):
         if kind.width.data > target.width.data:
@@ -354,7 +356,9 @@ def castptr(value: object, target: object) -> Any:
     """`pto.castptr(x, type)`: integer to pointer, pointer to integer, pointer to pointer of the same memory."""
     tracer = tracing("pto.castptr")
     if not isinstance(target, PointerType | ScalarType):
-        raise wrong_type(f"pto.castptr needs a pointer or integer type, got {target!r}", instead='pto.ptr(pto.f32, "ub")')
+        raise wrong_type(
+            f"pto.castptr needs a pointer or integer type, got {target!r}", instead='pto.ptr(pto.f32, "ub")'
+        )
     if isinstance(value, bool | int):
         value = const(value, from_ir(_i64()))
     if not isinstance(value, Scalar | Pointer):

@@ -73,9 +73,7 @@ def vldsx2(ptr: object, offset: object = 0, *, dist: object = "DINTLV_B32", post
     return unwrap_results(tracing("pto.vldsx2").emit("vldsx2", operands, results, properties=_dist(dist)))
 
 
-def vstsx2(
-    low: Vector, high: Vector, ptr: object, offset: object, mask: Mask, *, dist: object = "INTLV_B32"
-) -> None:
+def vstsx2(low: Vector, high: Vector, ptr: object, offset: object, mask: Mask, *, dist: object = "INTLV_B32") -> None:
     """`pto.vstsx2`: two registers, interleaved."""
     pointer = _ub(ptr, "pto.vstsx2")
     operands = [low.ssa, high.ssa, pointer.ssa, as_scalar(offset, INDEX, "the offset of pto.vstsx2"), mask.ssa]

@@ -1,0 +1,330 @@
+"""One core group: a cube core and its vector lanes with their memories, queues, flags and signals (spec/pto.md 11)."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cubelane.ir.pto.spaces import Pipe, Space
+from cubelane.sim.clock import joined
+from cubelane.sim.micro.agents import (
+    Agent,
+    Blocking,
+    Flag,
+    Item,
+    Message,
+    Numbering,
+    Queue,
+    Release,
+    Scalar,
+    Semaphore,
+    Wait,
+)
+from cubelane.sim.micro.board import Board
+from cubelane.sim.micro.elements import Array
+from cubelane.sim.micro.memory import Fault, GlobalMemory, Memory, Region
+
+KIB = 1024
+CUBE_QUEUES = (Pipe.MTE2, Pipe.MTE1, Pipe.M, Pipe.FIX)
+VECTOR_QUEUES = (Pipe.MTE2, Pipe.V, Pipe.MTE3)
+AGENTS_PER_GROUP = 1 + len(CUBE_QUEUES) + 2 * (1 + len(VECTOR_QUEUES))
+QUEUE_LIMIT = 512
+SIGNALS_PER_LANE = 16
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Capacities in bytes (spec/pto.md 11.2) and layouts of an architecture."""
+
+    capacity: dict[Space, int]
+    l0a_is_nz: bool
+    semaphores: bool
+
+
+def _machine(ub: int, l0c: int, nz: bool) -> Machine:
+    sizes = {Space.UB: ub, Space.L1: 512, Space.L0A: 64, Space.L0B: 64, Space.L0C: l0c, Space.BT: 64, Space.FB: 64}
+    return Machine({space: size * KIB for space, size in sizes.items()}, nz, nz)
+
+
+MACHINES = {"a5": _machine(256, 256, True), "a3": _machine(192, 128, False), "a2": _machine(192, 128, False)}
+_CUBE_MEMORIES = (Space.L1, Space.L0A, Space.L0B, Space.L0C, Space.BT, Space.FB)
+
+
+class Core:
+    """The cube core (`lane` None) or a vector lane."""
+
+    def __init__(self, group: "Group", name: str, lane: int | None, first: int):
+        self.group, self.name, self.lane = group, name, lane
+        self.scalar = Scalar(name, first, group.numbering)
+        pipes = CUBE_QUEUES if lane is None else VECTOR_QUEUES
+        self.queues = {p: Queue(name, p, first + 1 + i, group.numbering) for i, p in enumerate(pipes)}
+        spaces = _CUBE_MEMORIES if lane is None else (Space.UB,)
+        self.memories = {s: self._memory(s) for s in spaces}
+        self.flags: dict[tuple[Pipe, Pipe, int], Flag] = {}
+        self.buffers: dict[int, dict[Pipe, Release]] = {}
+        self.control = 0
+        self.registers: dict[str, int] = {}
+        self.issued = self.serial = 0
+        self.stored: Array | None = None
+
+    def next_serial(self) -> int:
+        """A number for a stretch of a vector scope between memory barriers."""
+        self.serial += 1
+        return self.serial
+
+    def _memory(self, space: Space) -> Memory:
+        size = self.group.machine.capacity[space]
+        data = np.full(size, 0xA5, np.uint8)
+        return Memory(f"{space.value.upper()} of {self.name}", data, False, self.group.board.clash)
+
+    @property
+    def agents(self) -> list[Agent]:
+        """The scalar unit and the queues."""
+        return [self.scalar, *self.queues.values()]
+
+    def at(self, space: Space, region: Region) -> tuple[Memory, Region]:
+        """The memory a region of a space lies in, as this core sees it."""
+        if space is Space.GM:
+            return self.group.gm.at(region)
+        memory = self.memories.get(space)
+        if memory is None:
+            raise Fault(f"{self.name} has no {space.value}", code="wrong-core")
+        return memory, region
+
+    def queue(self, pipe: Pipe) -> Queue:
+        """The queue of this core."""
+        found = self.queues.get(pipe)
+        if found is None:
+            raise Fault(f"{self.name} has no queue {pipe.name}", code="wrong-core")
+        return found
+
+    def issue(self, pipe: Pipe, place: int, run: Callable[[Agent], None], wait: Wait | None = None) -> None:
+        """Puts an op into a queue."""
+        self.issued += 1
+        self.queue(pipe).items.append(Item(place, self.scalar.issue_stamp(), run, wait))
+
+    # --- flags -----------------------------------------------------------------------------------------------
+
+    def flag(self, source: Pipe, target: Pipe, event: int) -> Flag:
+        """The flag between two queues."""
+        if not 0 <= event <= 7:
+            raise Fault(f"event id {event} is out of range; legal ids are 0 to 7", code="event-id")
+        key = (source, target, event)
+        if key not in self.flags:
+            self.flags[key] = Flag(f"{self.name} flag {source.name} -> {target.name} id {event}")
+        return self.flags[key]
+
+    def set_flag(self, source: Pipe, target: Pipe, event: int, place: int) -> None:
+        """Issues a set; it fires when the earlier work of its queue is done."""
+        flag, board = self.flag(source, target, event), self.group.board
+
+        def fire(agent: Agent) -> None:
+            last = flag.last_wait
+            unordered = last is not None and not _before(last, agent)
+            if flag.pending or unordered:
+                board.reused(flag, agent, place)
+            flag.pending.append(Message(agent.clock.release(), agent.name, place))
+            flag.sets, flag.last_set = flag.sets + 1, place
+
+        if source is Pipe.S:
+            fire(self.scalar)
+            self.scalar.touched()
+        else:
+            self.issue(source, place, fire)
+
+    def wait_flag(self, source: Pipe, target: Pipe, event: int, place: int) -> Blocking | None:
+        """Issues a wait; it blocks its queue only. A wait of the scalar unit blocks the program."""
+        flag = self.flag(source, target, event)
+        wait = Wait(lambda: bool(flag.pending), lambda: _never(flag, self.group.board))
+
+        def pass_(agent: Agent) -> None:
+            message = flag.pending.popleft()
+            agent.acquire(message.stamp)
+            local = agent.number - agent.group.offset
+            flag.last_wait = (local, agent.clock.now[local], place)
+            agent.clock.release()
+            flag.waits += 1
+
+        if target is not Pipe.S:
+            self.issue(target, place, pass_, wait)
+            return None
+        return self._blocked(wait, pass_)
+
+    def _blocked(self, wait: Wait, then: Callable[[Agent], None]) -> Blocking:
+        while not wait.ready():
+            yield wait
+        then(self.scalar)
+        self.scalar.touched()
+
+    # --- signals ---------------------------------------------------------------------------------------------
+
+    def signal(self, pipe: Pipe, number: int, place: int) -> None:
+        """Issues `sync.set`."""
+        semaphore, board = self.group.semaphore(self, number, True), self.group.board
+
+        def fire(agent: Agent) -> None:
+            semaphore.pending.append(Message(agent.clock.release(), agent.name, place))
+            semaphore.sets, semaphore.last_set = semaphore.sets + 1, place
+            if len(semaphore.pending) > 15:
+                board.overflow(semaphore, agent, place)
+
+        self.issue(pipe, place, fire)
+
+    def await_signal(self, pipe: Pipe, number: int, place: int) -> None:
+        """Issues `sync.wait`."""
+        semaphore = self.group.semaphore(self, number, False)
+        wait = Wait(lambda: bool(semaphore.pending), lambda: _never(semaphore, self.group.board))
+
+        def pass_(agent: Agent) -> None:
+            agent.acquire(semaphore.pending.popleft().stamp)
+            semaphore.waits += 1
+
+        self.issue(pipe, place, pass_, wait)
+
+    # --- barriers and buffers --------------------------------------------------------------------------------
+
+    def barrier(self, pipe: Pipe, place: int) -> Blocking | None:
+        """A queue runs in order anyway; ALL lets the program wait until every queue of the core is empty."""
+        if pipe is not Pipe.ALL:
+            if pipe is not Pipe.S:
+                self.issue(pipe, place, lambda agent: None)
+            return None
+        wait = Wait(
+            lambda: not any(q.items for q in self.queues.values()),
+            lambda: "the queues of the core to run empty",
+        )
+
+        def learn(agent: Agent) -> None:
+            agent.acquire(joined([q.clock.release() for q in self.queues.values()]))
+
+        return self._blocked(wait, learn)
+
+    def get_buffer(self, pipe: Pipe, number: int, place: int) -> None:
+        """Issues `get_buf` in mode 0: waits for every release of the buffer that the program wrote before it."""
+        releases = [r for p, r in self.buffers.get(number, {}).items() if p is not pipe]
+        wait = Wait(lambda: all(r.stamp is not None for r in releases), lambda: f"buffer {number} to be released")
+
+        def learn(agent: Agent) -> None:
+            for release in releases:
+                assert release.stamp is not None
+                agent.acquire(release.stamp)
+
+        self.issue(pipe, place, learn, wait)
+
+    def release_buffer(self, pipe: Pipe, number: int, place: int) -> None:
+        """Issues `rls_buf` in mode 0."""
+        release = self.buffers.setdefault(number, {})[pipe] = Release()
+
+        def fire(agent: Agent) -> None:
+            release.stamp = agent.clock.release()
+
+        self.issue(pipe, place, fire)
+
+
+def _before(last: tuple[int, int, int], agent: Agent) -> bool:
+    """Whether the agent knows that a wait has happened."""
+    return last[1] <= agent.clock.now[last[0]]
+
+
+def _never(message: Flag | Semaphore, board: Board) -> str:
+    sets = (
+        "which is never set"
+        if not message.sets
+        else (
+            f"which is set {message.sets} times (last at {board.text(message.last_set)}) and waited for "
+            f"{message.waits + 1} times"
+        )
+    )
+    return f"{message.name}, {sets}"
+
+
+class Group:
+    """The cores of one core group and the order in which they run."""
+
+    def __init__(self, number: int, groups: int, lanes: int, cube: bool, machine: Machine, gm: GlobalMemory,
+                 board: Board):  # fmt: skip
+        self.number, self.groups, self.lanes = number, groups, lanes
+        self.machine, self.gm, self.board = machine, gm, board
+        offset = number * AGENTS_PER_GROUP
+        self.numbering = Numbering(offset, AGENTS_PER_GROUP + 1, groups * AGENTS_PER_GROUP + 1)
+        prefix = f"group {number} " if groups > 1 else ""
+        self.cube = Core(self, f"{prefix}AIC", None, offset + 1) if cube else None
+        first = offset + 2 + len(CUBE_QUEUES)
+        step = 1 + len(VECTOR_QUEUES)
+        self.vector = [Core(self, f"{prefix}AIV{i}", i, first + i * step) for i in range(lanes)]
+        self.semaphores: dict[tuple[int, bool, int], Semaphore] = {}
+        for agent in self.agents:
+            board.agents[agent.number] = agent
+
+    @property
+    def cores(self) -> list[Core]:
+        """The cube core first."""
+        return [*([self.cube] if self.cube else []), *self.vector]
+
+    @property
+    def agents(self) -> list[Agent]:
+        """All agents of all cores."""
+        return [agent for core in self.cores for agent in core.agents]
+
+    def semaphore(self, core: Core, number: int, sets: bool) -> Semaphore:
+        """The counter a core means by an id: the cube core reaches lane 1 by id + 16 (spec/pto.md 11.4)."""
+        if core.lane is None:
+            lane, event = divmod(number, SIGNALS_PER_LANE)
+            to_lane = sets
+        else:
+            lane, event, to_lane = core.lane, number, not sets
+        if not 0 <= lane <= 1 or not 0 <= event < SIGNALS_PER_LANE:
+            limit = 31 if core.lane is None else 15
+            raise Fault(
+                f"signal id {number} is out of range on {core.name}; legal ids are 0 to {limit}", code="signal-id"
+            )
+        key = (lane, to_lane, event)
+        if key not in self.semaphores:
+            ends = ("AIC", f"AIV{lane}") if to_lane else (f"AIV{lane}", "AIC")
+            self.semaphores[key] = Semaphore(f"signal {ends[0]} -> {ends[1]} id {event}")
+        return self.semaphores[key]
+
+    def run(self, seed: int | None = None) -> None:
+        """Runs until all is done or nobody can go on."""
+        order = None if seed is None else random.Random(seed)
+        ended = self._in_turn() if order is None else self._at_random(order)
+        blocked = [a for a in self.agents if _is_stuck(a)]
+        if blocked:
+            self.board.deadlock(blocked)
+        elif ended:
+            flags: Sequence[Flag | Semaphore] = [
+                *(f for core in self.cores for f in core.flags.values()),
+                *self.semaphores.values(),
+            ]
+            self.board.leftovers(flags)
+
+    def _in_turn(self) -> bool:
+        agents = self.agents
+        moved = True
+        while moved:
+            moved = False
+            for agent in agents:
+                while agent.ready():
+                    moved = True
+                    self._step(agent)
+                    if isinstance(agent, Scalar):
+                        break
+        return True
+
+    def _at_random(self, order: random.Random) -> bool:
+        while ready := [a for a in self.agents if a.ready()]:
+            self._step(order.choice(ready))
+        return True
+
+    def _step(self, agent: Agent) -> None:
+        assert isinstance(agent, Queue | Scalar)
+        try:
+            agent.step()
+        except Fault as problem:
+            place = agent.items[0].place if isinstance(agent, Queue) else agent.place
+            raise self.board.fault(agent, place, problem) from problem
+
+
+def _is_stuck(agent: Agent) -> bool:
+    return bool(agent.items) if isinstance(agent, Queue) else isinstance(agent, Scalar) and not agent.ended

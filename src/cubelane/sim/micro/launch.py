@@ -1,0 +1,195 @@
+"""From a PTO module to a run: sections, split, one program for each kind of core, one launch (spec/pto.md 8.2, 11)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+
+from cubelane.ir.affinity import Affinity
+from cubelane.ir.diagnostic import Diagnostic, Location, refuse
+from cubelane.ir.pto.attrs import ENTRY_MARKERS, TARGET_ARCH, kind_of
+from cubelane.ir.pto.table import op_classes
+from cubelane.ir.pto.text import verify_pto
+from cubelane.ir.pto.types import PtrType
+from cubelane.passes.pto.expand_wrapper_ops import VPTOExpandWrapperOps
+from cubelane.passes.pto.pipeline import NORMALIZATION, VPTO, run
+from cubelane.sim.micro import control, matrix, reductions, registers, transfers, vector_memory
+from cubelane.sim.micro.board import Board
+from cubelane.sim.micro.cluster import MACHINES, Group
+from cubelane.sim.micro.elements import dtype_of
+from cubelane.sim.micro.memory import GlobalMemory
+from cubelane.sim.micro.program import Program, Units
+
+KINDS = (Affinity.VECTOR, Affinity.CUBE)
+SEMANTIC = tuple(step for step in VPTO if not isinstance(step, VPTOExpandWrapperOps))
+"""The passes up to the split, without the expansion into raw instructions: the machine runs the semantic ops."""
+
+
+@dataclass
+class MicroResult:
+    """What a run tells: findings, and how many ops each queue ran."""
+
+    findings: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    ran: dict[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found wrong."""
+        return not self.findings
+
+    def kinds(self) -> list[str]:
+        """The codes of the findings, in order."""
+        return [finding.code for finding in self.findings]
+
+
+def units() -> Units:
+    """All meanings the machine has."""
+    made = Units()
+    lanewise = [cls.decl.name for cls in op_classes().values() if cls.decl.lanes is not None]
+    registers.register(made, lanewise)
+    reductions.register(made)
+    vector_memory.register(made)
+    transfers.register(made)
+    matrix.register(made)
+    control.register(made)
+    return made
+
+
+def split(module: ModuleOp) -> ModuleOp:
+    """The module with one child for each kind of core. A refusal is a Diagnostic."""
+    verify_pto(module)
+    run(NORMALIZATION, module)
+    run(SEMANTIC, module)
+    verify_pto(module)
+    return module
+
+
+@dataclass
+class Loaded:
+    """The entry and the functions of each kind of core."""
+
+    name: str
+    entries: dict[Affinity, FuncOp]
+    functions: dict[Affinity, Mapping[str, FuncOp]]
+    arch: str
+
+
+def load(module: ModuleOp, name: str | None = None) -> Loaded:
+    """Finds the entry in a split module."""
+    children = [op for op in module.body.block.ops if isinstance(op, ModuleOp)]
+    functions: dict[Affinity, dict[str, FuncOp]] = {}
+    entries: dict[Affinity, FuncOp] = {}
+    for child in children:
+        kind = kind_of(child.attributes)
+        if kind is None:
+            continue
+        known = functions.setdefault(kind, {})
+        for op in child.body.block.ops:
+            if not isinstance(op, FuncOp) or op.is_declaration:
+                continue
+            known[op.sym_name.data] = op
+            if any(marker in op.attributes for marker in ENTRY_MARKERS) and name in (None, op.sym_name.data):
+                entries.setdefault(kind, op)
+    names = {op.sym_name.data for op in entries.values()}
+    if len(names) != 1:
+        found = ", ".join(sorted(names)) or "none"
+        raise refuse(module, f"the machine needs one entry; the module has {found}", code="which-kernel")
+    arch = module.attributes.get(TARGET_ARCH)
+    return Loaded(names.pop(), entries, dict(functions), arch.data if isinstance(arch, StringAttr) else "a5")
+
+
+def launch(
+    module: ModuleOp,
+    name: str | None,
+    arguments: Sequence[Any],
+    *,
+    grid: int = 1,
+    lanes: int | None = None,
+    seed: int | None = None,
+) -> MicroResult:
+    """Splits a module and runs its entry on `grid` core groups; arrays change in place.
+
+    A kernel with cube work runs two vector lanes; one with vector work only runs one (`lanes` says otherwise).
+    `seed` lets the queues run in a random order.
+    """
+    return launch_split(split(module), name, arguments, grid=grid, lanes=lanes, seed=seed)
+
+
+def launch_split(
+    module: ModuleOp,
+    name: str | None,
+    arguments: Sequence[Any],
+    *,
+    grid: int = 1,
+    lanes: int | None = None,
+    seed: int | None = None,
+) -> MicroResult:
+    """Runs the entry of a module that is split already."""
+    loaded = load(module, name)
+    if loaded.arch not in MACHINES:
+        raise refuse(module, f"the machine knows {', '.join(MACHINES)}, not '{loaded.arch}'", code="not-modelled")
+    board = Board()
+    gm = GlobalMemory(board.clash)
+    meanings = units()
+    programs = {k: Program(loaded.functions[k], meanings, board, loaded.arch) for k in KINDS if k in loaded.entries}
+    for kind, program in programs.items():
+        program.function(loaded.entries[kind].sym_name.data)
+    entry = next(iter(loaded.entries.values()))
+    values = _bound(entry, arguments, gm)
+    count = 0 if Affinity.VECTOR not in programs else lanes or (2 if len(programs) == 2 else 1)
+    if Affinity.CUBE in programs and Affinity.VECTOR not in programs:
+        count = lanes if lanes is not None else 2
+    result = MicroResult()
+    with np.errstate(all="ignore"):
+        for number in range(grid):
+            group = Group(number, grid, count, Affinity.CUBE in programs, MACHINES[loaded.arch], gm, board)
+            try:
+                _run_group(group, programs, loaded, values, seed)
+            except Diagnostic as problem:
+                board.findings.insert(0, problem)
+                break
+            finally:
+                result.ran |= {q.name: q.ran for core in group.cores for q in core.queues.values()}
+    gm.write_back()
+    result.findings = board.findings
+    return result
+
+
+def _run_group(
+    group: Group, programs: Mapping[Affinity, Program], loaded: Loaded, values: Sequence[Any], seed: int | None
+) -> None:
+    for core in group.cores:
+        kind = Affinity.CUBE if core.lane is None else Affinity.VECTOR
+        program = programs.get(kind)
+        if program is None:
+            core.scalar.ended = True
+            continue
+        core.scalar.program = program.run(loaded.entries[kind].sym_name.data, core, values)
+    group.run(seed)
+
+
+def _bound(entry: FuncOp, arguments: Sequence[Any], gm: GlobalMemory) -> list[Any]:
+    """Arguments as the program sees them: addresses and numbers."""
+    parameters = list(entry.body.block.args)
+    name, where = entry.sym_name.data, Location.of(entry)
+    if len(parameters) != len(arguments):
+        raise Diagnostic(f"{name} takes {len(parameters)} arguments, got {len(arguments)}", where, code="arguments")
+    values: list[Any] = []
+    for number, (parameter, argument) in enumerate(zip(parameters, arguments, strict=True)):
+        label = parameter.name_hint or str(number)
+        kind = parameter.type
+        if isinstance(kind, PtrType):
+            expected = dtype_of(kind.element)
+            if not isinstance(argument, np.ndarray) or argument.dtype.itemsize != expected.itemsize:
+                got = getattr(argument, "dtype", type(argument).__name__)
+                raise Diagnostic(
+                    f"argument '{label}' of {name} must be an array of {expected}, got {got}", where, code="arguments"
+                )
+            values.append(gm.place(label, argument))
+        else:
+            scalar = dtype_of(kind)
+            values.append(int(argument) if scalar.kind in "iu" else scalar.type(argument))
+    return values

@@ -1,0 +1,338 @@
+"""Vector registers and what ops on them mean (spec/pto.md 11.9). Predicates are boolean arrays with one entry a lane."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from cubelane.ir.pto.op import PtoOp
+from cubelane.ir.pto.types import MaskType, VregType
+from cubelane.sim.micro.elements import Array, DType, dtype_of, element_of, is_float
+from cubelane.sim.micro.memory import Fault
+from cubelane.sim.micro.program import Lane, Units, Vector, not_modelled
+
+BYTES = 256
+Values = Sequence[Any]
+
+
+class Register:
+    """256 bytes. `undefined` marks lanes that nobody gave a value; None when there are none."""
+
+    __slots__ = ("data", "undefined")
+
+    def __init__(self, data: Array, undefined: Array | None = None):
+        self.data, self.undefined = data, undefined
+
+
+def word(op: Operation, name: str, default: str = "") -> str:
+    """A string of an op, wherever it is stored."""
+    found = op.properties.get(name, op.attributes.get(name))
+    return found.data if isinstance(found, StringAttr) else default
+
+
+def _spread(inputs: Sequence[Any]) -> Array | None:
+    marks = [r.undefined for r in inputs if isinstance(r, Register) and r.undefined is not None]
+    if not marks:
+        return None
+    result = marks[0]
+    for mark in marks[1:]:
+        if mark.size == result.size:
+            result = result | mark
+    return result
+
+
+_NUMPY: dict[str, Any] = {
+    name: getattr(np, name) for name in ("abs", "exp", "log", "sqrt", "maximum", "minimum", "where", "trunc")
+}
+
+
+def _lanewise(op: PtoOp) -> Vector:
+    """An op whose entry gives its meaning as a NumPy expression; inactive lanes become zero."""
+    names = [slot.name for slot, _ in op.placed_operands()]
+    assert op.decl.lanes is not None
+    compute = eval(f"lambda {', '.join(names)}: {op.decl.lanes}", dict(_NUMPY))
+    kind = op.results[0].type
+    is_mask = isinstance(kind, MaskType)
+    target = np.dtype(np.bool_) if is_mask else dtype_of(element_of(kind))
+    lanes = BYTES * 8 // kind.bits if isinstance(kind, MaskType) else BYTES // target.itemsize
+    uses_mask = "mask" in op.decl.lanes or "mask" not in names
+    mask_at = names.index("mask") if "mask" in names else -1
+    truncates = op.decl.name == "vdiv" and not is_float(target)
+
+    def run(lane: Lane, place: int, values: Values) -> Any:
+        raw = [
+            v.data if isinstance(v, Register) else v if isinstance(v, np.ndarray) else target.type(v) for v in values
+        ]
+        result = np.trunc(raw[0] / raw[1]) if truncates else compute(*raw)
+        result = np.broadcast_to(np.asarray(result), (lanes,)).astype(target, copy=False)
+        if not uses_mask:
+            result = np.where(raw[mask_at], result, target.type(0))
+        if is_mask:
+            return result
+        undefined = _spread(values)
+        if undefined is not None and not uses_mask:
+            undefined = undefined & raw[mask_at]
+        return Register(result, undefined)
+
+    return run
+
+
+def _trunc(op: PtoOp) -> Vector:
+    rounding = _rounding(word(op, "rnd", "Z"), op)
+
+    def run(lane: Lane, place: int, values: Values) -> Any:
+        source, mask = values[0], values[1] if len(values) > 1 else True
+        result = np.where(mask, rounding(source.data.astype(np.float32)), 0).astype(source.data.dtype)
+        return Register(result, source.undefined)
+
+    return run
+
+
+# --- predicates -----------------------------------------------------------------------------------------------
+
+
+def _lanes(bits: int) -> int:
+    return BYTES * 8 // bits
+
+
+def pattern(text: str, count: int) -> Array:
+    """The lanes of a pattern. H and Q are the first half and quarter."""
+    name = text.removeprefix("PAT_")
+    lanes = np.arange(count)
+    if name.startswith("VL"):
+        return lanes < int(name[2:])
+    found = {
+        "ALL": lanes >= 0, "ALLF": lanes < 0, "H": lanes < count // 2, "Q": lanes < count // 4,
+        "M3": lanes % 3 == 0, "M4": lanes % 4 == 0,
+    }.get(name)  # fmt: skip
+    if found is None:
+        raise Fault(f"unknown mask pattern {text}", code="not-modelled")
+    return found
+
+
+def _bits(op: PtoOp) -> int:
+    kind = op.results[0].type
+    assert isinstance(kind, MaskType)
+    return kind.bits
+
+
+def _pset(op: PtoOp) -> Vector:
+    mask = pattern(word(op, "pattern"), _lanes(_bits(op)))
+    return lambda lane, place, values: mask
+
+
+def _plt(op: PtoOp) -> Vector:
+    lanes = np.arange(_lanes(_bits(op)))
+    return lambda lane, place, values: (lanes < values[0], max(values[0] - lanes.size, 0))
+
+
+def _pltm(op: PtoOp) -> Vector:
+    lanes = np.arange(_lanes(_bits(op)))
+    return lambda lane, place, values: lanes + values[0] * lanes.size < values[1]
+
+
+def _pcast(op: PtoOp) -> Vector:
+    """The same 256 bits at another granularity."""
+    source = op.operands[0].type
+    assert isinstance(source, MaskType)
+    before, after = source.bits, _bits(op)
+
+    def run(lane: Lane, place: int, values: Values) -> Array:
+        full = np.zeros(BYTES, np.bool_)
+        full[:: before // 8] = values[0]
+        return full[:: after // 8]
+
+    return run
+
+
+def _pack(op: PtoOp) -> Vector:
+    """`ppack`: every second bit into one half; `punpack`: back."""
+    upper = word(op, "half", "LOWER").upper() in ("HIGHER", "UPPER")
+    packs, before, after = op.decl.name == "ppack", op.operands[0].type, _bits(op)
+    assert isinstance(before, MaskType)
+    bits = before.bits
+
+    def run(lane: Lane, place: int, values: Values) -> Array:
+        full = np.zeros(BYTES, np.bool_)
+        full[:: bits // 8] = values[0]
+        result, half = np.zeros(BYTES, np.bool_), slice(BYTES // 2, None) if upper else slice(0, BYTES // 2)
+        if packs:
+            result[half] = full[::2]
+        else:
+            result[::2] = full[half]
+        return result[:: after // 8]
+
+    return run
+
+
+def _compare(op: PtoOp) -> Vector:
+    compare: Callable[[Any, Any], Array] = {
+        "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal
+    }[word(op, "mode")]  # fmt: skip
+
+    def run(lane: Lane, place: int, values: Values) -> Array:
+        left, right, mask = values
+        if isinstance(right, Register):
+            return compare(left.data, right.data) & mask
+        return compare(left.data, left.data.dtype.type(right)) & mask
+
+    return run
+
+
+def _interleave(op: PtoOp) -> Vector:
+    apart = op.decl.name.startswith(("vd", "pd"))
+
+    def one(low: Array, high: Array) -> tuple[Array, Array]:
+        if apart:
+            both = np.concatenate([low, high])
+            return both[::2], both[1::2]
+        both = np.stack([low, high], 1).reshape(-1)
+        return both[: low.size], both[low.size :]
+
+    def run(lane: Lane, place: int, values: Values) -> Any:
+        if not isinstance(values[0], Register):
+            return one(values[0], values[1])
+        results = one(values[0].data, values[1].data)
+        marks = [np.zeros(v.data.size, np.bool_) if v.undefined is None else v.undefined for v in values[:2]]
+        known = one(*marks) if any(v.undefined is not None for v in values[:2]) else (None, None)
+        return tuple(Register(r, u) for r, u in zip(results, known, strict=True))
+
+    return run
+
+
+# --- making and converting ------------------------------------------------------------------------------------
+
+
+def _result_kind(op: PtoOp) -> tuple[DType, int]:
+    kind = op.results[0].type
+    assert isinstance(kind, VregType)
+    return dtype_of(kind.element), kind.lanes.data
+
+
+def _vbr(op: PtoOp) -> Vector:
+    kind, lanes = _result_kind(op)
+    return lambda lane, place, values: Register(np.full(lanes, kind.type(values[0])))
+
+
+def _vdup(op: PtoOp) -> Vector:
+    kind, lanes = _result_kind(op)
+    highest = word(op, "position", "LOWEST").upper() in ("HIGHEST", "POS_HIGHEST")
+
+    def run(lane: Lane, place: int, values: Values) -> Register:
+        source = values[0]
+        undefined = None
+        if isinstance(source, Register):
+            index = lanes - 1 if highest else 0
+            scalar = source.data[index]
+            if source.undefined is not None and source.undefined[index]:
+                undefined = np.ones(lanes, np.bool_)
+        else:
+            scalar = kind.type(source)
+        data = np.full(lanes, scalar)
+        if len(values) > 1:
+            data = np.where(values[1], data, kind.type(0))
+        return Register(data, undefined)
+
+    return run
+
+
+def _vci(op: PtoOp) -> Vector:
+    kind, lanes = _result_kind(op)
+    sign = -1 if word(op, "order", "ASC").upper().endswith("DESC") else 1
+    return lambda lane, place, values: Register((values[0] + sign * np.arange(lanes)).astype(kind))
+
+
+def _vbitcast(op: PtoOp) -> Vector:
+    kind, _ = _result_kind(op)
+
+    def run(lane: Lane, place: int, values: Values) -> Register:
+        source = values[0]
+        undefined = source.undefined
+        if undefined is not None:
+            whole = np.repeat(undefined, source.data.itemsize)
+            undefined = whole.reshape(-1, kind.itemsize).any(axis=1)
+        return Register(np.ascontiguousarray(source.data).view(kind), undefined)
+
+    return run
+
+
+def _rounding(text: str, op: PtoOp) -> Callable[[Array], Array]:
+    found: dict[str, Callable[[Array], Array]] = {
+        "R": np.rint, "A": lambda x: np.trunc(x + np.copysign(0.5, x)), "F": np.floor, "C": np.ceil, "Z": np.trunc,
+    }  # fmt: skip
+    name = text.upper().removeprefix("ROUND_").removeprefix("RND_")
+    if name not in found:
+        raise not_modelled(op, f"the rounding '{text}'")
+    return found[name]
+
+
+def _convert(data: Array, kind: DType, rounding: Callable[[Array], Array], saturates: bool) -> Array:
+    if is_float(kind):
+        return data.astype(kind)
+    if is_float(data.dtype):
+        data = rounding(np.nan_to_num(data.astype(np.float64), nan=0.0, posinf=2.0**62, neginf=-(2.0**62)))
+    data = data.astype(np.int64)
+    if saturates:
+        info = np.iinfo(kind)
+        data = np.clip(data, max(int(info.min), -(2**62)), min(int(info.max), 2**62))
+    return data.astype(kind)
+
+
+def _part(op: PtoOp) -> int:
+    text = word(op, "part", "EVEN").upper().removeprefix("PART_")
+    places = {"EVEN": 0, "ODD": 1, "P0": 0, "P1": 1, "P2": 2, "P3": 3}
+    if text not in places:
+        raise not_modelled(op, f"the part '{text}'")
+    return places[text]
+
+
+def _vcvt(op: PtoOp) -> Vector:
+    """Conversion; when the width changes, the narrow side uses every second or fourth lane."""
+    kind, lanes = _result_kind(op)
+    source_type = op.operands[0].type
+    assert isinstance(source_type, VregType)
+    narrow, part = lanes < source_type.lanes.data, _part(op)
+    rounding = _rounding(word(op, "rnd", "R"), op)
+    saturates = word(op, "sat", "NOSAT").upper() == "SAT"
+    step = max(lanes, source_type.lanes.data) // min(lanes, source_type.lanes.data)
+
+    def run(lane: Lane, place: int, values: Values) -> Register:
+        source, mask = values[0], values[1] if len(values) > 1 else None
+        data, undefined = source.data, source.undefined
+        if narrow:
+            data, undefined = data[part::step], None if undefined is None else undefined[part::step]
+            active = mask if mask is None or mask.size == lanes else mask[part::step]
+            result = _convert(data, kind, rounding, saturates)
+            return Register(result if active is None else np.where(active, result, kind.type(0)), undefined)
+        result = _convert(data, kind, rounding, saturates)
+        if mask is not None:
+            active = mask if mask.size == result.size else mask[part::step]
+            result = np.where(active, result, kind.type(0))
+        if step == 1:
+            return Register(result, undefined)
+        wide = np.zeros(lanes, kind)
+        wide[part::step] = result
+        mark = None
+        if undefined is not None:
+            mark = np.zeros(lanes, np.bool_)
+            mark[part::step] = undefined
+        return Register(wide, mark)
+
+    return run
+
+
+def register(units: Units, lanewise: Sequence[str]) -> None:
+    """The ops of this module; `lanewise` are those whose entry in the table gives the meaning."""
+    units.vectors |= dict.fromkeys(lanewise, _lanewise)
+    units.vectors |= {
+        "vbr": _vbr, "vdup": _vdup, "vci": _vci, "vbitcast": _vbitcast, "vcvt": _vcvt, "vtrc": _trunc,
+        "vcmp": _compare, "vcmps": _compare, "vintlv": _interleave, "vdintlv": _interleave, "pbitcast": _pcast,
+        "ppack": _pack, "punpack": _pack,
+    }  # fmt: skip
+    for width in (8, 16, 32):
+        units.vectors |= {
+            f"pset_b{width}": _pset, f"pge_b{width}": _pset, f"plt_b{width}": _plt, f"pltm_b{width}": _pltm,
+            f"pintlv_b{width}": _interleave, f"pdintlv_b{width}": _interleave,
+        }  # fmt: skip

@@ -1,0 +1,363 @@
+"""Loads and stores of the vector unit: distributions, gather and scatter, memory barriers (spec/pto.md 11.3, 11.9).
+
+Inside a scope a load may overtake a store to the same bytes unless a `mem_bar` stands between; that is reported.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation
+
+from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.pto.op import PtoOp
+from cubelane.ir.pto.spaces import Space
+from cubelane.ir.pto.types import MaskType, VregType
+from cubelane.sim.micro.elements import Array, DType, dtype_of, element_of
+from cubelane.sim.micro.memory import Fault, Memory, Region
+from cubelane.sim.micro.program import Lane, Units, Vector, not_modelled
+from cubelane.sim.micro.registers import BYTES, Register, word
+
+BLOCK = 32
+ORDERS_LOADS = ("VV_ALL", "VST_VLD")
+ORDERS_STORES = ("VV_ALL", "VST_VST")
+Values = Sequence[Any]
+
+
+def _ub(lane: Lane) -> Memory:
+    return lane.core.memories[Space.UB]
+
+
+def _stored(lane: Lane) -> tuple[Array, Array]:
+    """For each byte of UB the stretch in which a store touched it: as loads see it, as stores see it."""
+    if lane.core.stored is None:
+        lane.core.stored = np.zeros((2, _ub(lane).size), np.int32)
+    return lane.core.stored[0], lane.core.stored[1]
+
+
+def _hazard(lane: Lane, place: int, what: str, barrier: str) -> None:
+    board = lane.core.group.board
+    finding = Diagnostic(
+        f"{lane.agent.name}: {what} in the same vector scope, and no memory barrier orders them",
+        board.where(place),
+        (f"missing: pto.mem_bar(pto.BarrierType.{barrier}) between the two",),
+        code="scope-order",
+    )
+    board.add(finding, place, barrier)
+
+
+def fetch(lane: Lane, place: int, start: int, size: int) -> tuple[Array, Array | None]:
+    """Bytes of UB."""
+    memory = _ub(lane)
+    region = Region(start, size)
+    data, defined = memory.read(region, lane.agent.who(place))
+    if lane.core.stored is not None and (lane.core.stored[0][start : start + size] == lane.serial).any():
+        _hazard(lane, place, "loads bytes that a store wrote", "VST_VLD")
+    return data, None if defined is None else ~defined
+
+
+def put(lane: Lane, place: int, start: int, data: Array, undefined: Array | None = None) -> None:
+    """Bytes to UB."""
+    memory = _ub(lane)
+    memory.write(Region(start, data.size), data, lane.agent.who(place), None if undefined is None else ~undefined)
+    for_loads, for_stores = _stored(lane)
+    if (for_stores[start : start + data.size] == lane.serial).any():
+        _hazard(lane, place, "stores to bytes that a store wrote", "VST_VST")
+    for_loads[start : start + data.size] = lane.serial
+    for_stores[start : start + data.size] = lane.serial
+
+
+def _mem_bar(op: PtoOp) -> Vector:
+    kind = word(op, "kind")
+
+    def run(lane: Lane, place: int, values: Values) -> None:
+        if lane.core.stored is None or kind not in (*ORDERS_LOADS, *ORDERS_STORES):
+            return
+        before, lane.serial = lane.serial, lane.core.next_serial()
+        for row, orders in zip(lane.core.stored, (ORDERS_LOADS, ORDERS_STORES), strict=True):
+            if kind not in orders:
+                row[row == before] = lane.serial
+
+    return run
+
+
+def _register(data: Array, undefined: Array | None, kind: DType) -> Register:
+    mark = None if undefined is None else undefined.reshape(-1, kind.itemsize).any(axis=1)
+    return Register(data.view(kind), mark)
+
+
+def _check(address: int, unit: int) -> None:
+    if address % unit:
+        raise Fault(f"ub address {address} is not a multiple of {unit} bytes", code="alignment")
+
+
+# --- loads ----------------------------------------------------------------------------------------------------
+
+Arrange = Callable[[Array], Array]
+
+
+def _load_form(name: str, size: int) -> tuple[int, int, Arrange]:
+    """Bytes to read, alignment, and how they fill a register; element arrays in, element arrays out."""
+    lanes = BYTES // size
+    if name in ("", "NORM"):
+        return BYTES, BLOCK, lambda e: e
+    if name == "BRC_BLK":
+        return BLOCK, BLOCK, lambda e: np.tile(e, BYTES // BLOCK)
+    base = name.rpartition("_B")[0]
+    forms: dict[str, tuple[int, int, Arrange]] = {
+        "BRC": (size, size, lambda e: np.repeat(e, lanes)),
+        "US": (BYTES // 2, BLOCK, lambda e: np.repeat(e, 2)),
+        "DS": (2 * BYTES, BLOCK, lambda e: e[::2]),
+        "UNPK": (BYTES // 2, BLOCK, lambda e: _unpacked(e, 2)),
+        "UNPK4": (BYTES // 4, BLOCK, lambda e: _unpacked(e, 4)),
+        "E2B": (8 * size, size * 8, lambda e: np.repeat(e, BLOCK // size)),
+    }
+    if base not in forms:
+        raise Fault(f"the load distribution {name} is not modelled", code="not-modelled")
+    return forms[base]
+
+
+def _unpacked(elements: Array, times: int) -> Array:
+    """Elements followed by zero bytes: the narrow element widened without sign."""
+    wide = np.zeros((elements.size, times), elements.dtype)
+    wide[:, 0] = elements
+    return wide.reshape(-1)
+
+
+def _distribution(op: Operation) -> str:
+    return word(op, "dist").upper()
+
+
+def _vlds(op: PtoOp) -> Vector:
+    kind = op.results[0].type
+    assert isinstance(kind, VregType)
+    target, source = dtype_of(kind.element), dtype_of(element_of(op.operands[0].type))
+    name = _distribution(op)
+    narrow = np.dtype(f"u{_narrow(name, target)}")
+    try:
+        size, unit, arrange = _load_form(name, narrow.itemsize)
+    except Fault as problem:
+        raise not_modelled(op, f"the distribution {name}") from problem
+    post = len(op.results) > 1
+
+    def run(lane: Lane, place: int, values: Values) -> Any:
+        step = values[1] * source.itemsize
+        start = values[0] if post else values[0] + step
+        _check(start, unit)
+        data, undefined = fetch(lane, place, start, size)
+        mark = None
+        if undefined is not None:
+            mark = arrange(undefined.reshape(-1, narrow.itemsize).any(axis=1))
+            mark = np.repeat(mark, narrow.itemsize)
+        if name not in ("", "NORM"):
+            data = np.ascontiguousarray(arrange(data.view(narrow))).view(np.uint8)
+        found = _register(data, mark, target)
+        return (found, values[0] + step) if post else found
+
+    return run
+
+
+def _narrow(name: str, target: DType) -> int:
+    """The width of the elements that a distribution moves."""
+    tail = name.rpartition("_B")[2]
+    if name.startswith("UNPK4"):
+        return 1
+    if name.startswith("UNPK"):
+        return int(tail) // 8 if tail.isdigit() else target.itemsize // 2
+    return int(tail) // 8 if tail.isdigit() else target.itemsize
+
+
+def _vldsx2(op: PtoOp) -> Vector:
+    kind = dtype_of(element_of(op.results[0].type))
+    source = dtype_of(element_of(op.operands[0].type))
+    name = _distribution(op)
+    if name.startswith("BDINTLV"):
+        size = BLOCK
+    elif name.startswith("DINTLV"):
+        size = int(name.rpartition("_B")[2]) // 8
+    else:
+        raise not_modelled(op, f"the distribution {name}")
+    post = len(op.results) > 2
+
+    def run(lane: Lane, place: int, values: Values) -> Any:
+        step = values[1] * source.itemsize
+        start = values[0] if post else values[0] + step
+        _check(start, BLOCK)
+        data, undefined = fetch(lane, place, start, 2 * BYTES)
+        found = [
+            _register(
+                _every_second(data, size, i), None if undefined is None else _every_second(undefined, size, i), kind
+            )
+            for i in (0, 1)
+        ]
+        return (*found, values[0] + step) if post else tuple(found)
+
+    return run
+
+
+def _every_second(data: Array, size: int, first: int) -> Array:
+    return np.ascontiguousarray(data.reshape(-1, 2, size)[:, first]).reshape(-1)
+
+
+def _vgather(op: PtoOp) -> Vector:
+    """One element for each lane at base + index; inactive lanes are zero."""
+    kind, source = dtype_of(element_of(op.results[0].type)), dtype_of(element_of(op.operands[0].type))
+
+    def run(lane: Lane, place: int, values: Values) -> Register:
+        base, index, mask = values
+        result = np.zeros(BYTES // kind.itemsize, kind)
+        for i in np.flatnonzero(mask[: result.size]):
+            data, _ = fetch(lane, place, base + int(index.data[i]) * source.itemsize, source.itemsize)
+            result[i] = data.view(source)[0]
+        return Register(result)
+
+    return run
+
+
+def _vgatherb(op: PtoOp) -> Vector:
+    """Eight blocks at the byte offsets of the first eight lanes."""
+    kind = dtype_of(element_of(op.results[0].type))
+
+    def run(lane: Lane, place: int, values: Values) -> Register:
+        base, index, _ = values
+        blocks = [fetch(lane, place, base + int(index.data[i]), BLOCK)[0] for i in range(BYTES // BLOCK)]
+        return Register(np.concatenate(blocks).view(kind))
+
+    return run
+
+
+def _vsldb(op: PtoOp) -> Vector:
+    """Eight blocks at a stride; blocks without an active lane are zero."""
+    kind = dtype_of(element_of(op.results[0].type))
+
+    def run(lane: Lane, place: int, values: Values) -> Register:
+        base, block_stride, repeat_stride, mask = values
+        result = np.zeros((BYTES // BLOCK, BLOCK), np.uint8)
+        for i in np.flatnonzero(mask.reshape(BYTES // BLOCK, -1).any(axis=1)):
+            start = base + (repeat_stride + int(i) * block_stride) * BLOCK
+            result[i] = fetch(lane, place, start, BLOCK)[0]
+        return Register(result.reshape(-1).view(kind))
+
+    return run
+
+
+# --- stores ---------------------------------------------------------------------------------------------------
+
+
+def _masked(lane: Lane, place: int, start: int, elements: Array, mask: Array, undefined: Array | None) -> None:
+    """Elements where the mask holds, in runs."""
+    size = elements.itemsize
+    raw = np.ascontiguousarray(elements).view(np.uint8)
+    mark = None if undefined is None else np.repeat(undefined, size)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.view(np.int8), [0]])))
+    for low, high in edges.reshape(-1, 2):
+        a, b = int(low) * size, int(high) * size
+        put(lane, place, start + a, raw[a:b], None if mark is None else mark[a:b])
+
+
+def _vsts(op: PtoOp) -> Vector:
+    kind = op.operands[0].type
+    assert isinstance(kind, VregType)
+    target = dtype_of(element_of(op.operands[1].type))
+    name, post = _distribution(op), bool(op.results)
+    base = name.rpartition("_B")[0] if "_B" in name else name
+    if base not in ("", "NORM", "1PT", "PK", "PK4"):
+        raise not_modelled(op, f"the distribution {name}")
+    size = kind.element and dtype_of(kind.element).itemsize
+    packed = {"PK": 2, "PK4": 4}.get(base, 1)
+
+    def run(lane: Lane, place: int, values: Values) -> Any:
+        value, pointer, offset, mask = values
+        step = offset * target.itemsize
+        start = pointer if post else pointer + step
+        if base == "1PT":
+            put(lane, place, start, np.ascontiguousarray(value.data[:1]).view(np.uint8),
+                None if value.undefined is None else np.repeat(value.undefined[:1], size))  # fmt: skip
+        else:
+            _check(start, BLOCK)
+            data = value.data
+            if packed > 1:
+                data = np.ascontiguousarray(np.ascontiguousarray(data).view(f"u{size // packed}")[::packed])
+            active = mask if mask.size == data.size else mask[:: mask.size // data.size]
+            _masked(lane, place, start, data, active, value.undefined)
+        return pointer + step if post else None
+
+    return run
+
+
+def _vstsx2(op: PtoOp) -> Vector:
+    target = dtype_of(element_of(op.operands[2].type))
+    name, post = _distribution(op), bool(op.results)
+    if not name.startswith("INTLV"):
+        raise not_modelled(op, f"the distribution {name}")
+
+    def run(lane: Lane, place: int, values: Values) -> Any:
+        low, high, pointer, offset = values[:4]
+        step = offset * target.itemsize
+        start = pointer if post else pointer + step
+        _check(start, BLOCK)
+        both = np.stack([low.data, high.data], 1).reshape(-1)
+        marks = [np.zeros(r.data.size, np.bool_) if r.undefined is None else r.undefined for r in (low, high)]
+        undefined = np.repeat(np.stack(marks, 1).reshape(-1), both.itemsize)
+        put(lane, place, start, np.ascontiguousarray(both).view(np.uint8), undefined if undefined.any() else None)
+        return pointer + step if post else None
+
+    return run
+
+
+def _vscatter(op: PtoOp) -> Vector:
+    target = dtype_of(element_of(op.operands[1].type))
+
+    def run(lane: Lane, place: int, values: Values) -> None:
+        value, base, index, mask = values
+        for i in np.flatnonzero(mask[: value.data.size]):
+            element = np.ascontiguousarray(value.data[i : i + 1]).view(np.uint8)[: target.itemsize]
+            put(lane, place, base + int(index.data[i]) * target.itemsize, element)
+
+    return run
+
+
+def _vsstb(op: PtoOp) -> Vector:
+    def run(lane: Lane, place: int, values: Values) -> None:
+        value, base, block_stride, repeat_stride, mask = values
+        blocks = np.ascontiguousarray(value.data).view(np.uint8).reshape(BYTES // BLOCK, BLOCK)
+        for i in np.flatnonzero(mask.reshape(BYTES // BLOCK, -1).any(axis=1)):
+            put(lane, place, base + (repeat_stride + int(i) * block_stride) * BLOCK, blocks[i])
+
+    return run
+
+
+# --- predicates in memory -------------------------------------------------------------------------------------
+
+
+def _plds(op: PtoOp) -> Vector:
+    kind = op.results[0].type
+    assert isinstance(kind, MaskType)
+
+    def run(lane: Lane, place: int, values: Values) -> Array:
+        start = values[0] + (values[1] if len(values) > 1 else 0)
+        data, _ = fetch(lane, place, start, BLOCK)
+        return np.unpackbits(data, bitorder="little").astype(np.bool_)[:: kind.bits // 8]
+
+    return run
+
+
+def _psts(op: PtoOp) -> Vector:
+    kind = op.operands[0].type
+    assert isinstance(kind, MaskType)
+
+    def run(lane: Lane, place: int, values: Values) -> None:
+        full = np.zeros(BYTES, np.bool_)
+        full[:: kind.bits // 8] = values[0]
+        put(lane, place, values[1] + (values[2] if len(values) > 2 else 0), np.packbits(full, bitorder="little"))
+
+    return run
+
+
+def register(units: Units) -> None:
+    """The ops of this module."""
+    units.vectors |= {
+        "vlds": _vlds, "vldsx2": _vldsx2, "vgather2": _vgather, "vgatherb": _vgatherb, "vsldb": _vsldb, "vsts": _vsts,
+        "vstsx2": _vstsx2, "vscatter": _vscatter, "vsstb": _vsstb, "plds": _plds, "pldi": _plds, "psts": _psts,
+        "psti": _psts, "mem_bar": _mem_bar,
+    }  # fmt: skip

@@ -16,7 +16,7 @@ demo: $(STAMP)
 	@$(BIN)/cubelane demo
 
 test: $(STAMP) lint
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest tests -n 2
 	$(BIN)/lit -q tests/filecheck
 
 lint: $(STAMP)

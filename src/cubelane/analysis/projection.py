@@ -19,6 +19,7 @@ from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.kernel import PLACEMENT
 from cubelane.ir.traits import RunsOnce
+from cubelane.ir.types import TensorType
 
 Place = Callable[[Operation], Affinity]
 """Which core an op belongs to; SHARED ops may be copied to both."""
@@ -175,6 +176,14 @@ class Needs:
     def _missing(self, value: SSAValue, op: Operation, reader: Operation) -> Diagnostic:
         here, there = ("cube", "vector") if self.core is Affinity.CUBE else ("vector", "cube")
         name = f"`{value.name_hint}`" if value.name_hint else "a value"
+        if isinstance(value.type, TensorType):
+            return refuse(
+                reader,
+                f"{name} is made inside the kernel on the {there} core, and the {here} core uses it too",
+                f"it is made at {Location.of(op)}; each core would make a tensor of its own",
+                instead="pass the tensor to the kernel as a parameter (pl.InOut or pl.Out)",
+                code="tensor-on-both-cores",
+            )
         return refuse(
             reader,
             f"{name} is computed on the {there} core but also needed on the {here} core",

@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.scf import ForOp, WhileOp
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
+from cubelane.analysis.tensor_handles import TensorHandles, return_of
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import DUAL_DISPATCH, FunctionKind, flag, functions_of, kind_of, set_flag, split_of
 from cubelane.ir.tile.channel import FreeOp, ImportPeerBufferOp, PopOp, PushOp, transport_code
-from cubelane.ir.types import SplitMode
+from cubelane.ir.types import SplitMode, TensorType
 from cubelane.passes.expand_mixed_kernel.programs import Programs, copied_parameters, like
 from cubelane.targets import Target
 
@@ -88,7 +90,8 @@ class HandWrittenGroups:
         return None
 
     def _normalize(self, group: FuncOp, cube: CallOp, lanes: CallOp) -> None:
-        other_abi = any(list(call.arguments) != list(group.body.block.args) for call in (cube, lanes))
+        parameters = list(group.body.block.args)
+        other_abi = any([self._named(a) for a in call.arguments] != parameters for call in (cube, lanes))
         dual = self._wants_both_lanes(self.functions[callee_of(lanes)])
         if not other_abi and not dual:
             return
@@ -133,7 +136,7 @@ class HandWrittenGroups:
         block = copied_parameters(group, mapping)
         values: dict[SSAValue, SSAValue] = {}
         for parameter, value in zip(member.body.block.args, call.arguments, strict=True):
-            values[parameter] = self._passed(call, value, mapping, block)
+            values[parameter] = self._passed(call, self._named(value), mapping, block)
         for op in member.body.block.ops:
             block.add_op(op.clone(values))
         name = names[member.sym_name.data]
@@ -153,13 +156,37 @@ class HandWrittenGroups:
         self.functions[name] = new
         return new
 
+    def _named(self, value: SSAValue) -> SSAValue:
+        """The parameter of the group whose memory a tensor names, through loops and calls; other values as they are."""
+        while isinstance(value.type, TensorType):
+            below = self._below(value)
+            if below is None:
+                break
+            value = below
+        return value
+
+    def _below(self, value: SSAValue) -> SSAValue | None:
+        if isinstance(value, BlockArgument):
+            loop = value.block.parent_op()
+            if isinstance(loop, ForOp):
+                return loop.iter_args[value.index - 1]
+            return loop.arguments[value.index] if isinstance(loop, WhileOp) else None
+        assert isinstance(value, OpResult)
+        if isinstance(value.op, ForOp | WhileOp):
+            return (value.op.iter_args if isinstance(value.op, ForOp) else value.op.arguments)[value.index]
+        callee = self.functions.get(callee_of(value.op)) if isinstance(value.op, CallOp) else None
+        if callee is None:
+            return None
+        root = TensorHandles(callee.body.block)[return_of(callee).operands[value.index]]
+        return value.op.operands[root.index] if isinstance(root, BlockArgument) else None
+
     @staticmethod
-    def _passed(call: Operation, value: SSAValue, mapping: dict[SSAValue, SSAValue], block: object) -> SSAValue:
+    def _passed(call: Operation, value: SSAValue, mapping: dict[SSAValue, SSAValue], block: Block) -> SSAValue:
         if isinstance(value, BlockArgument) and value in mapping:
             return mapping[value]
         if isinstance(value.owner, ConstantOp):
             copy = value.owner.clone()
-            block.add_op(copy)  # pyright: ignore
+            block.add_op(copy)
             return copy.results[0]
         raise refuse(
             call,

@@ -14,10 +14,11 @@ from cubelane.sim.micro.memory import Who
 
 @dataclass(frozen=True)
 class Wait:
-    """What an agent waits for: whether it may go on, and words for a report."""
+    """What an agent waits for: whether it may go on, words for a report, and the flags or releases it needs."""
 
     ready: Callable[[], bool]
     what: Callable[[], str]
+    needs: tuple[object, ...] = ()
 
 
 Blocking = Generator[Wait | None, None, None]
@@ -83,6 +84,8 @@ class Item:
     stamp: Stamp
     run: Callable[[Agent], None]
     wait: Wait | None = None
+    gives: object = None
+    """The flag, signal or release that this op sets."""
 
 
 class Queue(Agent):

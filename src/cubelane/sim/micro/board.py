@@ -75,7 +75,7 @@ class Board:
                 f"missing flag {pair}: set_flag({first.pipe.name}, {second.pipe.name}) after line {lines[0]}, "
                 f"wait_flag({first.pipe.name}, {second.pipe.name}) before line {lines[1]}",
             )
-        if first.core_name.split()[0] != second.core_name.split()[0]:
+        if first.group is not second.group:
             return ("the two core groups of a launch run in no order; each must write bytes of its own",)
         if {first.core_name[-4:-1], second.core_name[-4:-1]} == {"AIV"}:
             return ("the two vector lanes have no signal between them; each must write bytes of its own",)
@@ -109,16 +109,44 @@ class Board:
                 self.add(finding, last.place, flag.name.split(" ")[0])
 
     def deadlock(self, blocked: Sequence[Agent]) -> None:
-        """Nobody can go on: who waits for what."""
-        notes: list[str] = []
-        first = 0
-        for agent in blocked:
-            place, what = _wait_of(agent)
-            first = first or place
-            notes.append(f"{agent.name} at {self.text(place)} waits for {what}")
-        names = ", ".join(agent.name for agent in blocked)
-        message = f"deadlock: {names} {'waits' if len(blocked) == 1 else 'wait'} and nobody can go on"
-        self.add(Diagnostic(message, self.where(first), notes, code="deadlock"))
+        """Nobody can go on. Reports the shortest reason: a wait that nobody will end, else a circle of waits."""
+        reason = _reason(blocked)
+        notes = [f"{agent.name} at {self.text(_wait_of(agent)[0])} waits for {_wait_of(agent)[1]}" for agent in reason]
+        others = [agent.name for agent in blocked if agent not in reason]
+        if others:
+            notes.append(f"because of that, {', '.join(others)} {'wait' if len(others) > 1 else 'waits'} too")
+        names = " and ".join(agent.name for agent in reason)
+        message = f"deadlock: {names} {'waits forever' if len(reason) == 1 else 'wait for each other'}"
+        self.add(Diagnostic(message, self.where(_wait_of(reason[0])[0]), notes, code="deadlock"))
+
+
+def _blockers(agent: Agent, blocked: Sequence[Agent]) -> list[Agent]:
+    """The blocked agents that would have to act before an agent can go on."""
+    if isinstance(agent, Queue):
+        wait = agent.items[0].wait
+    else:
+        wait = agent.waiting if isinstance(agent, Scalar) else None
+    needs = () if wait is None else wait.needs
+    found = [other for other in blocked if isinstance(other, Queue) and other is not agent and other in needs]
+    found += [o for o in blocked if isinstance(o, Queue) and any(i.gives is n for i in o.items for n in needs)]
+    scalars = [other for other in blocked if isinstance(other, Scalar) and other is not agent]
+    return found or scalars
+
+
+def _reason(blocked: Sequence[Agent]) -> list[Agent]:
+    paths: list[list[Agent]] = []
+    for start in blocked:
+        path = [start]
+        while True:
+            after = _blockers(path[-1], blocked)
+            if not after:
+                paths.append([path[-1]])
+                break
+            if after[0] in path:
+                paths.append(path[path.index(after[0]) :])
+                break
+            path.append(after[0])
+    return min(paths, key=len)
 
 
 def _wait_of(agent: Agent) -> tuple[int, str]:

@@ -99,10 +99,12 @@ class Core:
             raise Fault(f"{self.name} has no queue {pipe.name}", code="wrong-core")
         return found
 
-    def issue(self, pipe: Pipe, place: int, run: Callable[[Agent], None], wait: Wait | None = None) -> None:
+    def issue(
+        self, pipe: Pipe, place: int, run: Callable[[Agent], None], wait: Wait | None = None, gives: object = None
+    ) -> None:
         """Puts an op into a queue."""
         self.issued += 1
-        self.queue(pipe).items.append(Item(place, self.scalar.issue_stamp(), run, wait))
+        self.queue(pipe).items.append(Item(place, self.scalar.issue_stamp(), run, wait, gives))
 
     # --- flags -----------------------------------------------------------------------------------------------
 
@@ -131,12 +133,12 @@ class Core:
             fire(self.scalar)
             self.scalar.touched()
         else:
-            self.issue(source, place, fire)
+            self.issue(source, place, fire, gives=flag)
 
     def wait_flag(self, source: Pipe, target: Pipe, event: int, place: int) -> Blocking | None:
         """Issues a wait; it blocks its queue only. A wait of the scalar unit blocks the program."""
         flag = self.flag(source, target, event)
-        wait = Wait(lambda: bool(flag.pending), lambda: _never(flag, self.group.board))
+        wait = Wait(lambda: bool(flag.pending), lambda: _never(flag, self.group.board), (flag,))
 
         def pass_(agent: Agent) -> None:
             message = flag.pending.popleft()
@@ -169,12 +171,12 @@ class Core:
             if len(semaphore.pending) > 15:
                 board.overflow(semaphore, agent, place)
 
-        self.issue(pipe, place, fire)
+        self.issue(pipe, place, fire, gives=semaphore)
 
     def await_signal(self, pipe: Pipe, number: int, place: int) -> None:
         """Issues `sync.wait`."""
         semaphore = self.group.semaphore(self, number, False)
-        wait = Wait(lambda: bool(semaphore.pending), lambda: _never(semaphore, self.group.board))
+        wait = Wait(lambda: bool(semaphore.pending), lambda: _never(semaphore, self.group.board), (semaphore,))
 
         def pass_(agent: Agent) -> None:
             agent.acquire(semaphore.pending.popleft().stamp)
@@ -193,6 +195,7 @@ class Core:
         wait = Wait(
             lambda: not any(q.items for q in self.queues.values()),
             lambda: "the queues of the core to run empty",
+            tuple(self.queues.values()),
         )
 
         def learn(agent: Agent) -> None:
@@ -203,7 +206,7 @@ class Core:
     def get_buffer(self, pipe: Pipe, number: int, place: int) -> None:
         """Issues `get_buf` in mode 0: waits for every release of the buffer that the program wrote before it."""
         releases = [r for p, r in self.buffers.get(number, {}).items() if p is not pipe]
-        wait = Wait(lambda: all(r.stamp is not None for r in releases), lambda: f"buffer {number} to be released")
+        wait = Wait(lambda: all(r.stamp is not None for r in releases), lambda: f"buffer {number} to be released", tuple(releases))
 
         def learn(agent: Agent) -> None:
             for release in releases:
@@ -219,7 +222,7 @@ class Core:
         def fire(agent: Agent) -> None:
             release.stamp = agent.clock.release()
 
-        self.issue(pipe, place, fire)
+        self.issue(pipe, place, fire, gives=release)
 
 
 def _before(last: tuple[int, int, int], agent: Agent) -> bool:

@@ -263,8 +263,10 @@ def _vsts(op: PtoOp) -> Vector:
     base = name.rpartition("_B")[0] if "_B" in name else name
     if base not in ("", "NORM", "1PT", "PK", "PK4"):
         raise not_modelled(op, f"the distribution {name}")
-    size = kind.element and dtype_of(kind.element).itemsize
+    size = dtype_of(kind.element).itemsize
     packed = {"PK": 2, "PK4": 4}.get(base, 1)
+    tail = name.rpartition("_B")[2]
+    wide = int(tail) // 8 if packed > 1 and tail.isdigit() else size
 
     def run(lane: Lane, place: int, values: Values) -> Any:
         value, pointer, offset, mask = values
@@ -275,11 +277,12 @@ def _vsts(op: PtoOp) -> Vector:
                 None if value.undefined is None else np.repeat(value.undefined[:1], size))  # fmt: skip
         else:
             _check(start, BLOCK)
-            data = value.data
+            data, undefined = np.ascontiguousarray(value.data), value.undefined
             if packed > 1:
-                data = np.ascontiguousarray(np.ascontiguousarray(data).view(f"u{size // packed}")[::packed])
+                data = np.ascontiguousarray(data.view(f"u{wide // packed}")[::packed])
+                undefined = None if undefined is None else undefined[:: max(undefined.size // data.size, 1)]
             active = mask if mask.size == data.size else mask[:: mask.size // data.size]
-            _masked(lane, place, start, data, active, value.undefined)
+            _masked(lane, place, start, data, active, undefined)
         return pointer + step if post else None
 
     return run

@@ -6,7 +6,7 @@ from xdsl.utils.lexer import Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind
 
 _FREQUENT = re.compile(
-    r"(?:\s+|//[^\n]*)*"
+    r"(?:\s++|//[^\n]*+)*+"  # possessive: a comment is never given back
     r"(?:(?P<value>%(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*))"
     r"|(?P<word>[a-zA-Z_][a-zA-Z0-9_$.]*)"
     r"|(?P<mark>->|[:,()\[\]<>=}?])"

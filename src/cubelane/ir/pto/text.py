@@ -178,7 +178,15 @@ def _unknown_op(name: str, location: Location) -> Diagnostic:
 
 def parse_pto(text: str, file: str = "<input>") -> ModuleOp:
     """The module a text describes, not yet verified. Raises a located `Diagnostic` on any mistake in the text."""
-    parser = LocatingParser(pto_context(), text, file)
+    try:
+        parser = LocatingParser(pto_context(), text, file)
+    except ParseError as error:
+        place = error.span.get_location()
+        raise Diagnostic(error.msg.strip(), Location(file, place.line, place.col), code="parse-error") from None
+    return _parse_module(parser, text, file)
+
+
+def _parse_module(parser: LocatingParser, text: str, file: str) -> ModuleOp:
     try:
         return parser.parse_module()
     except UndefinedValue as error:

@@ -619,7 +619,7 @@ class ReshapeOp(TensorOp):
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("tile"), shape("shape"))
     traits = traits_def(
         *tensor_traits(
-            Split.RESHAPES, "np.reshape({tile}, {shape})", OnBoth, tile_form="tile.reshape", cost=CostClass.FREE
+            Split.RESHAPES, "{tile}.reshape({shape})", OnBoth, tile_form="tile.reshape", cost=CostClass.FREE
         )
     )
 

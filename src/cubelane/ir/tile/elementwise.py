@@ -251,10 +251,13 @@ COL_EXPAND = (
 )
 
 _SUM, _PROD = (
-    "np.sum({tile}, axis=%d, keepdims=True, dtype={dtype})",
-    "np.prod({tile}, axis=%d, keepdims=True, dtype={dtype})",
+    "np.add.reduce({tile}, axis=%d, keepdims=True, dtype={dtype})",
+    "np.multiply.reduce({tile}, axis=%d, keepdims=True, dtype={dtype})",
 )
-_MAX, _MIN = "np.max({tile}, axis=%d, keepdims=True)", "np.min({tile}, axis=%d, keepdims=True)"
+_MAX, _MIN = (
+    "np.maximum.reduce({tile}, axis=%d, keepdims=True)",
+    "np.minimum.reduce({tile}, axis=%d, keepdims=True)",
+)
 _ARGMAX, _ARGMIN = (
     "np.argmax({tile}, axis=%d, keepdims=True).astype(np.int32)",
     "np.argmin({tile}, axis=%d, keepdims=True).astype(np.int32)",

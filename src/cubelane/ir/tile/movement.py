@@ -547,7 +547,7 @@ class ReshapeOp(TileOp):
         Pure(),
         ByFirstTile(),
         Splits(Split.RESHAPES),
-        Meaning("np.reshape({tile}, {shape})", valid="reshaped_valid({tile_valid}, {tile}, {shape})"),
+        Meaning("{tile}.reshape({shape})", valid="reshaped_valid({tile_valid}, {tile}, {shape})"),
         PtoSpelling("pto.treshape"),
         Cost(CostClass.FREE),
         Spaces(),

@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from cubelane.emit.numpy_scalar import bare, scalar_text
 from cubelane.emit.numpy_text import Names, needs_companion, tuple_text
-from cubelane.emit.numpy_tile import TileText, slot_of
+from cubelane.emit.numpy_tile import TileText, only_lends_memory, slot_of
 from cubelane.ir.diagnostic import Location, refuse
 from cubelane.ir.kernel import FunctionKind, YieldOp, functions_of, kind_of
 from cubelane.ir.surface import SurfaceOp
@@ -176,6 +176,8 @@ class _Emitter:
         self._line(f"{name} = {bare(expression)}", op, name)
 
     def _surface(self, op: SurfaceOp) -> None:
+        if only_lends_memory(op):
+            return
         statement = self.tiles.of(op)
         self.blocks |= statement.blocks
         expression = f"yield from {statement.value}" if statement.blocks else statement.value

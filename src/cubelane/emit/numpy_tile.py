@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import MemoryWriteEffect
+from xdsl.traits import MemoryWriteEffect, Pure
 
 from cubelane.emit.numpy_text import (
     WORD,
@@ -51,7 +51,9 @@ class TileText:
         if behaviour is None or meaning is None or behaviour.behaviour is Split.BOUNDARY:
             raise refuse(op, f"{op.name} has no executable form here; run the passes first", code="not-executable")
         kind = behaviour.behaviour
-        words = self._words(op)
+        if kind is Split.RESHAPES and (before := _reshaped_back(op)) is not None:
+            return Statement("", same_as=before, effect=False)
+        words = self._words(op, behaviour.scratch)
         valid = self._valid(op, meaning, words, behaviour.scratch)
         if kind is Split.CHANNEL:
             return self._channel(op, meaning, words, valid)
@@ -68,15 +70,15 @@ class TileText:
             value = self._typed(op, meaning, value, kind)
         return Statement(value, valid)
 
-    def _words(self, op: SurfaceOp) -> dict[str, str]:
-        """The text of every word a `Meaning` of this op may use."""
+    def _words(self, op: SurfaceOp, scratch: Sequence[str]) -> dict[str, str]:
+        """The text of every word a `Meaning` of this op may use; scratch memory is not read."""
         words: dict[str, str] = {}
         for parameter in op.PARAMETERS:
             if parameter.kind not in OPERAND_KINDS:
                 words[parameter.name] = _fact(op, parameter.name, parameter.kind)
                 continue
             value: SSAValue | Sequence[SSAValue] | None = getattr(op, parameter.name)
-            if value is None:
+            if value is None or parameter.name in scratch:
                 words[parameter.name] = "None"
             elif isinstance(value, SSAValue):
                 words[parameter.name] = self.text[value]
@@ -213,6 +215,38 @@ class TileText:
             name = "None" if valid is None else valid
             return Statement(f"{value[:-1]}, {words['shape']}, {words['dtype']}, {name})", valid, blocks=True)
         return Statement(value)
+
+
+def only_lends_memory(op: SurfaceOp) -> bool:
+    """Whether the op makes a tile whose cells nobody reads: scratch memory."""
+    if not op.results or not op.has_trait(Pure) or not isinstance(op.results[0].type, TileType):
+        return False
+    for use in op.results[0].uses:
+        splits = use.operation.get_trait(Splits)
+        lent = splits.scratch if splits is not None else ()
+        if not any(getattr(use.operation, name) is op.results[0] for name in lent) or _reads(use.operation, lent, op):
+            return False
+    return True
+
+
+def _reads(user: Operation, lent: Sequence[str], op: SurfaceOp) -> bool:
+    """Whether a value is an operand besides being lent."""
+    times = sum(o is op.results[0] for o in user.operands)
+    return times > sum(getattr(user, name) is op.results[0] for name in lent)
+
+
+def _reshaped_back(op: SurfaceOp) -> SSAValue | None:
+    """What was reshaped before, if this reshape gives its shape back; only for tiles that are wholly valid."""
+    owner, type_ = op.operands[0].owner, op.results[0].type
+    if not isinstance(owner, SurfaceOp) or not isinstance(type_, TileType):
+        return None
+    splits = owner.get_trait(Splits)
+    if splits is None or splits.behaviour is not Split.RESHAPES:
+        return None
+    source = owner.operands[0]
+    old = source.type
+    same = isinstance(old, TileType) and old.shape == type_.shape and old.fully_valid and type_.fully_valid
+    return source if same else None
 
 
 def slot_of(value: SSAValue) -> SSAValue | None:

@@ -15,13 +15,13 @@ class Clock:
 
     def release(self) -> Stamp:
         """What a message of this agent carries; later events of the agent are not covered by it."""
-        stamp = self.now
-        self.now = tuple(t + 1 if i == self.agent else t for i, t in enumerate(stamp))
+        stamp, me = self.now, self.agent
+        self.now = (*stamp[:me], stamp[me] + 1, *stamp[me + 1 :])
         return stamp
 
     def acquire(self, stamp: Stamp) -> None:
         """Everything that happened before the message happened before what follows here."""
-        self.now = tuple(max(a, b) for a, b in zip(self.now, stamp, strict=True))
+        self.now = tuple(map(max, self.now, stamp))
 
 
 def ordered(first: int, when: Stamp, later: Stamp) -> bool:
@@ -31,4 +31,4 @@ def ordered(first: int, when: Stamp, later: Stamp) -> bool:
 
 def joined(stamps: Sequence[Stamp]) -> Stamp:
     """The knowledge of several messages together."""
-    return tuple(max(column) for column in zip(*stamps, strict=True))
+    return stamps[0] if len(stamps) == 1 else tuple(map(max, *stamps))

@@ -37,7 +37,10 @@ class Core:
         self.group, self.agent, self.name, self.lane_number = group, agent, name, lane
         self.clock = Clock(agent, agents)
         self.waiting: Wait | None = None
-        self.opened: set[tuple[str, int]] = set()
+        self.me = lane or 0
+        self.log = group.log.append
+        self.rings: dict[tuple[bool, int | None], Ring] = {}
+        """The rings open on this core: those it produces for (True) and consumes from, by pipe."""
         self.memory, self.poison_value = group.memory, group.poison
 
     def namespace(self) -> dict[str, Any]:
@@ -49,7 +52,7 @@ class Core:
 
     def lane(self) -> int:
         """The lane this program runs on."""
-        return self.lane_number or 0
+        return self.me
 
     def block(self) -> int:
         """The number of this core group."""
@@ -77,7 +80,7 @@ class Core:
 
     def _touch(self, view: Array, writes: bool, atomic: bool = False, place: int = 0) -> None:
         written = hash(view.tobytes()) if writes and not atomic and self.group.lanes == 2 else None
-        self.memory.note(Access(self.agent, place, self.clock.now, view, writes, atomic, written))
+        self.memory.log.append(Access(self.agent, place, self.clock.now, view, writes, atomic, written))
 
     def window(self, tensor: Array, offsets: Sequence[int], shape: Sequence[int], valid: Sequence[int] | None) -> Array:
         """A copy of a window; cells outside `valid` are undefined."""
@@ -88,7 +91,7 @@ class Core:
         if self.memory.undefined and not self.memory.is_defined(tensor, index):
             self.group.undefined_read(self, place)
         self._touch(view, False, place=place)
-        self.group.event(self, "load", "", None, place)
+        self.log((self.agent, "load", "", None, place))
         part = view.reshape(extents)
         if part.shape == tuple(shape):
             return part.copy()
@@ -166,34 +169,38 @@ class Core:
         number = slot_num or (4 if mask == 3 else 8)
         for bit, direction in ((1, TO_LANES), (2, TO_CUBE)):
             if mask & bit:
-                self.group.open_ring(direction, pipe or 0, number, slot_size)
-                self.opened.add((direction, pipe or 0))
+                ring = self.group.open_ring(direction, pipe or 0, number, slot_size)
+                produces = (direction == TO_LANES) == (self.lane_number is None)
+                self.rings[produces, pipe] = ring
+                if not pipe:
+                    self.rings[produces, None] = self.rings[produces, 0] = ring
 
     def _ring(self, producing: bool, pipe: int | None) -> Ring:
-        direction = TO_LANES if producing == (self.lane_number is None) else TO_CUBE
-        key = (direction, pipe or 0)
-        if key not in self.opened:
+        ring = self.rings.get((producing, pipe))
+        if ring is None:
+            direction = TO_LANES if producing == (self.lane_number is None) else TO_CUBE
             raise Fault(f"the ring {direction} (pipe {pipe or 0}) is not open on this core", code="protocol")
-        return self.group.rings[key]
+        return ring
 
     def _wait(self, ready: Callable[[], bool], ring: Ring, kind: str, place: int) -> Blocking:
         if self.group.preempts:
             yield
         while not ready():
             self.waiting = Wait(ready, ring, kind, place)
-            self.group.event(self, "wait", ring.name, None, place)
+            self.log((self.agent, "wait", ring.name, None, place))
             yield
         self.waiting = None
 
     def push(self, tile: Array, code: int, stride: int | None, pipe: int | None, valid: Sequence[int]) -> Blocking:
         """Writes the tile to the next slot; waits while none is free."""
         place = _frame(1).f_lineno
-        ring, me = self._ring(True, pipe), self.lane()
-        yield from self._wait(lambda: ring.has_room(me), ring, "push", place)
+        ring, me = self._ring(True, pipe), self.me
+        if self.group.preempts or not ring.has_room(me):
+            yield from self._wait(lambda: ring.has_room(me), ring, "push", place)
         if (stamp := ring.reuse(me)) is not None:
             self.clock.acquire(stamp)
-        number = ring.push(me, tile, valid, code, self.clock.release(), place)
-        self.group.event(self, "push", ring.name, number, place)
+        number = ring.push(me, tile, code, self.clock.release())
+        self.log((self.agent, "push", ring.name, number, place))
 
     def pop(
         self,
@@ -206,15 +213,16 @@ class Core:
     ) -> Blocking:
         """The tile of the oldest full slot; waits while there is none."""
         place = _frame(1).f_lineno
-        ring, me = self._ring(False, pipe), self.lane()
-        yield from self._wait(lambda: ring.has_tile(me), ring, "pop", place)
-        tile, number, stamp = ring.pop(me, code, shape, np.dtype(dtype), valid, self.poison_value)
+        ring, me = self._ring(False, pipe), self.me
+        if self.group.preempts or not ring.has_tile(me):
+            yield from self._wait(lambda: ring.has_tile(me), ring, "pop", place)
+        tile, number, stamp = ring.pop(me, code, shape, dtype, valid, self.poison_value)
         self.clock.acquire(stamp)
-        self.group.event(self, "pop", ring.name, number, place)
+        self.log((self.agent, "pop", ring.name, number, place))
         return tile
 
     def free(self, tile: Array, code: int | None, pipe: int | None) -> None:
         """Gives the slot of a popped tile back."""
         ring = self._ring(False, pipe)
-        number = ring.free(self.lane(), tile, code, self.clock.release(), self.poison_value)
-        self.group.event(self, "free", ring.name, number, _frame(1).f_lineno)
+        number = ring.free(self.me, tile, code, self.clock.release(), self.poison_value)
+        self.log((self.agent, "free", ring.name, number, _frame(1).f_lineno))

@@ -122,26 +122,23 @@ class Group:
 
     # --- what the cores report -------------------------------------------------------------------------------
 
-    def event(self, core: Core, kind: str, detail: str, slot: int | None, place: int) -> None:
-        """Adds a step to the protocol log."""
-        self.log.append((core.agent, kind, detail, slot, place))
-
     def stored(self, core: Core, tensor: Array, index: tuple[slice, ...], place: int) -> None:
         """Adds to the trace of stores."""
         self.stores.append((tensor, index, self.agents[core.agent].line(place)))
         self.log.append((core.agent, "store", "", None, place))
 
-    def open_ring(self, direction: str, pipe: int, slot_num: int, slot_size: int) -> None:
+    def open_ring(self, direction: str, pipe: int, slot_num: int, slot_size: int) -> Ring:
         """Opens a ring, or checks that the other core opens it alike."""
         ring = self.rings.get((direction, pipe))
         if ring is None:
-            self.rings[direction, pipe] = Ring(direction, pipe, slot_num, slot_size, self.lanes)
+            ring = self.rings[direction, pipe] = Ring(direction, pipe, slot_num, slot_size, self.lanes)
         elif (ring.slot_num, ring.slot_size) != (slot_num, slot_size):
             raise Fault(
                 f"opens {ring.name} with {slot_num} slots of {slot_size} bytes, the other core with "
                 f"{ring.slot_num} of {ring.slot_size}",
                 code="protocol",
             )
+        return ring
 
     def undefined_read(self, core: Core, place: int) -> None:
         """A read of global memory that nobody wrote."""

@@ -71,7 +71,7 @@ class Machine:
         self.findings: list[Diagnostic] = []
         self.notes: list[Diagnostic] = []
         self.suspects: list[Suspect] = []
-        self.events: list[Event] = []
+        self.groups: list[Group] = []
         self.stores: list[tuple[Any, tuple[slice, ...], Line]] = []
 
     def call(self, name: str, arguments: Sequence[Any]) -> Any:
@@ -103,11 +103,18 @@ class Machine:
         self.findings += group.findings
         self.notes += group.notes
         self.suspects += group.suspects
-        self.events += group.events(len(self.events))
+        self.groups.append(group)
         self.stores += group.stores
         if group.findings:
             raise Stopped
         return results
+
+    def events(self) -> list[Event]:
+        """The protocol log of all launches."""
+        result: list[Event] = []
+        for group in self.groups:
+            result += group.events(len(result))
+        return result
 
     def last_store(self, tensor: Any, position: Sequence[int]) -> Line:
         """The line of the last store that wrote an element; an empty one if none did."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from cubelane.sim.clock import Stamp, ordered
 from cubelane.sim.primitives import Array, Fault
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(NamedTuple):
     """One read or write of a window by one agent."""
 
     agent: int
@@ -59,7 +58,7 @@ class Memory:
     """
 
     undefined: dict[int, Array] = field(default_factory=dict[int, Array])
-    log: dict[int, list[Access]] = field(default_factory=dict[int, list[Access]])
+    log: list[Access] = field(default_factory=list[Access])
     keep: list[Array] = field(default_factory=list[Array])
 
     def declare_undefined(self, tensor: Array) -> None:
@@ -70,28 +69,30 @@ class Memory:
     def window(self, tensor: Array, offsets: Sequence[int], extents: Sequence[int]) -> tuple[slice, ...]:
         """The index of a window; a Fault unless all of it lies in the tensor."""
         lead = tensor.ndim - len(extents)
-        whole = (1,) * lead + tuple(extents)
-        for axis, (limit, offset, extent) in enumerate(zip(tensor.shape, offsets, whole, strict=True)):
-            if extent and (offset < 0 or offset + extent > limit):
+        whole = extents if lead == 0 else (1,) * lead + tuple(extents)
+        index: list[slice] = []
+        for limit, offset, extent in zip(tensor.shape, offsets, whole, strict=True):
+            end = offset + extent
+            if (offset < 0 or end > limit) and extent:
                 raise Fault(
-                    f"{extent} elements at {offset} on axis {axis} do not lie in a tensor of {limit}",
+                    f"{extent} elements at {offset} on axis {len(index)} do not lie in a tensor of {limit}",
                     code="out-of-bounds",
                 )
-        return tuple(slice(o, o + e) for o, e in zip(offsets, whole, strict=True))
+            index.append(slice(offset, end))
+        return tuple(index)
 
     def is_defined(self, tensor: Array, index: tuple[slice, ...]) -> bool:
         """Whether every cell of a window holds something."""
         written = self.undefined.get(id(tensor))
         return written is None or bool(written[index].all())
 
-    def note(self, access: Access) -> None:
-        """Adds to the log of the tensor."""
-        self.log.setdefault(_base(access.view), []).append(access)
-
     def races(self) -> list[Race]:
         """All races, one for each pair of places."""
         found: dict[tuple[int, int, int, int], Race] = {}
-        for accesses in self.log.values():
+        tensors: dict[int, list[Access]] = {}
+        for access in self.log:
+            tensors.setdefault(_base(access.view), []).append(access)
+        for accesses in tensors.values():
             writes = [a for a in accesses if a.writes]
             if not writes or len({a.agent for a in accesses}) < 2:
                 continue

@@ -1,6 +1,6 @@
 """What a run of the core group tells."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,14 +28,19 @@ class RunResult:
 
     `outputs` holds every Out and InOut parameter by name, `returned` what the entry returned, `findings` what is
     wrong (`code` is deadlock, race, poison, protocol, leftover, out-of-bounds, slot-size or execution), `notes`
-    what is odd but harmless, `events` the protocol log.
+    what is odd but harmless.
     """
 
     outputs: dict[str, Any] = field(default_factory=dict[str, Any])
     returned: Any = None
     findings: list[Diagnostic] = field(default_factory=list[Diagnostic])
     notes: list[Diagnostic] = field(default_factory=list[Diagnostic])
-    events: Sequence[Event] = ()
+    log: Callable[[], Sequence[Event]] = tuple
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """The protocol log: what happened on the rings and in global memory, in the order of the simulation."""
+        return self.log()
 
     @property
     def ok(self) -> bool:

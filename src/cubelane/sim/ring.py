@@ -1,10 +1,12 @@
 """The rings between the cores: bounded, first in first out, with bands per lane (architecture.md, "The channel")."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 
 from cubelane.sim.clock import Stamp, joined
@@ -13,21 +15,17 @@ from cubelane.sim.primitives import Array, Fault, Poison
 TO_LANES, TO_CUBE = "cube to lanes", "lanes to cube"
 
 
-@dataclass
+@dataclass(slots=True)
 class Slot:
     """One tile on its way: the parts its producers wrote, and who gave it back."""
 
     parts: dict[int, Array]
-    valid: dict[int, tuple[int, ...]]
     code: int
     clocks: list[Stamp]
-    places: list[int]
-    """Emitted lines of the pushes, for messages."""
     freed: dict[int, Stamp] = field(default_factory=dict[int, Stamp])
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """A slot that a consumer has taken and not given back."""
 
     number: int
@@ -48,11 +46,8 @@ class Ring:
         self.popped = dict.fromkeys(self.consumers, 0)
         self.freed = dict.fromkeys(self.consumers, 0)
         self.held: dict[int, deque[Held]] = {c: deque() for c in self.consumers}
-
-    @property
-    def name(self) -> str:
+        self.name = f"the ring {direction}" + (f" (pipe {pipe})" if pipe else "")
         """How messages call it."""
-        return f"the ring {self.direction}" + (f" (pipe {self.pipe})" if self.pipe else "")
 
     # --- producer --------------------------------------------------------------------------------------------
 
@@ -65,18 +60,19 @@ class Ring:
         old = self.slots.get(self.pushed[producer] - self.slot_num)
         return joined(list(old.freed.values())) if old and old.freed else None
 
-    def push(self, producer: int, tile: Array, valid: Sequence[int], code: int, clock: Stamp, place: int) -> int:
+    def push(self, producer: int, tile: Array, code: int, clock: Stamp) -> int:
         """Writes the next slot; its number."""
         share = 1 if self.direction == TO_LANES or code == 0 else 2
         if (size := _bytes(tile)) * share > self.slot_size:
             raise Fault(f"the tile has {size} bytes, a slot of {self.name} {self.slot_size // share}", code="slot-size")
         number = self.pushed[producer]
-        slot = self.slots.setdefault(number, Slot({}, {}, code, [], []))
-        if slot.code != code:
+        slot = self.slots.get(number)
+        if slot is None:
+            slot = self.slots[number] = Slot({}, code, [])
+        elif slot.code != code:
             raise Fault(f"the lanes push with the codes {slot.code} and {code} into one slot", code="protocol")
-        slot.parts[producer], slot.valid[producer] = tile, tuple(valid)
+        slot.parts[producer] = tile
         slot.clocks.append(clock)
-        slot.places.append(place)
         self.pushed[producer] = number + 1
         self.slots.pop(number - 2 * self.slot_num, None)
         return number
@@ -108,23 +104,29 @@ class Ring:
     def free(self, consumer: int, tile: Array, code: int | None, clock: Stamp, poison: Poison) -> int:
         """Gives back the slot of a popped tile, which is poisoned; the slot's number."""
         held = self.held[consumer]
-        mine = next((h for h in held if h.tile is tile), None)
-        if mine is None:
-            raise Fault(f"frees a tile that holds no slot of {self.name}", code="protocol")
-        if mine is not held[0]:
-            raise Fault(
-                f"frees slot {mine.number} of {self.name} while slot {held[0].number}, popped before, is still taken",
-                "a ring gives its slots back in the order of the pops",
-                code="protocol",
-            )
+        if not held or held[0].tile is not tile:
+            self._refuse_free(held, tile)
+        mine = held[0]
         if code is not None and code != mine.code:
             raise Fault(f"frees with the code {code} what was popped with the code {mine.code}", code="protocol")
         held.popleft()
-        tile.fill(poison.value(tile.dtype))
+        poison.spoil(tile)
         self.freed[consumer] += 1
         if (slot := self.slots.get(mine.number)) is not None:
             slot.freed[consumer] = clock
         return mine.number
+
+    def _refuse_free(self, held: Iterable[Held], tile: Array) -> None:
+        """A free that does not give back the slot popped first."""
+        taken = list(held)
+        mine = next((h for h in taken if h.tile is tile), None)
+        if mine is None:
+            raise Fault(f"frees a tile that holds no slot of {self.name}", code="protocol")
+        raise Fault(
+            f"frees slot {mine.number} of {self.name} while slot {taken[0].number}, popped before, is still taken",
+            "a ring gives its slots back in the order of the pops",
+            code="protocol",
+        )
 
     def leftovers(self) -> list[str]:
         """What is out of balance when all agents have ended."""
@@ -144,11 +146,21 @@ class Ring:
 
 def _bytes(tile: Array) -> int:
     """The size on chip; elements of four bits take half a byte there."""
-    return (tile.size + 1) // 2 if tile.dtype.name in ("int4", "uint4", "float4_e2m1fn") else tile.nbytes
+    return (tile.size + 1) // 2 if tile.dtype in _FOUR_BITS else tile.nbytes
+
+
+_FOUR_BITS = frozenset(np.dtype(t) for t in (ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.float4_e2m1fn))
 
 
 def _axis(code: int) -> int:
     return (code - 1) % 2
+
+
+@lru_cache
+def _half_box(shape: tuple[int, ...], code: int) -> tuple[int, tuple[int, ...]]:
+    """The axis that a code shares out, and the box of one lane."""
+    axis = _axis(code)
+    return axis, tuple((e + 1) // 2 if a == axis else e for a, e in enumerate(shape))
 
 
 def _band(
@@ -161,8 +173,7 @@ def _band(
         if tile.shape != tuple(shape):
             raise Fault(f"pops a tile {list(shape)} from a slot that holds {list(tile.shape)}", code="protocol")
         return tile.copy()
-    axis = _axis(code)
-    wanted = tuple((e + 1) // 2 if a == axis else e for a, e in enumerate(tile.shape))
+    axis, wanted = _half_box(tile.shape, code)
     if wanted != tuple(shape):
         raise Fault(
             f"pops a lane's box {list(shape)} of a tile {list(tile.shape)}; its half is {list(wanted)}", code="protocol"
@@ -175,7 +186,7 @@ def _band(
             code="protocol",
         )
     source = tile[start : start + extent] if axis == 0 else tile[:, start : start + extent]
-    if tuple(valid) == tuple(shape):
+    if valid == shape or tuple(valid) == tuple(shape):
         return source.copy()
     result = poison.fill(shape, dtype)
     inner = tuple(slice(0, v) for v in valid)
@@ -195,11 +206,7 @@ def _joined(
     if code:
         if any(p.shape != first.shape or p.dtype != first.dtype for p in parts.values()):
             raise Fault("the lanes pushed tiles of different shapes", code="protocol")
-        first = _side_by_side([parts[0], parts[1]], _axis(code))
+        first = np.concatenate((parts[0], parts[1]), axis=_axis(code))
     if first.shape != tuple(shape):
         raise Fault(f"pops a tile {list(shape)} from a slot that holds {list(first.shape)}", code="protocol")
     return first.copy() if code == 0 else first
-
-
-def _side_by_side(parts: Sequence[Array], axis: int) -> Array:
-    return np.concatenate(parts, axis=axis)

@@ -43,6 +43,7 @@ class Halver:
         self._new: dict[SSAValue, Share] = {}
         self._types: dict[SSAValue, TileType] = {}
         self._totals: dict[Operation, tuple[Extent | None, ...]] = {}
+        self._carried: dict[Operation, TileType] = {}
 
     def run(self, block: Block) -> None:
         """Rewrites the body in place; every op is visited once."""
@@ -119,6 +120,7 @@ class Halver:
         splits = splits_of(op)
         if splits is not None and (splits.behaviour is Behaviour.STORES or is_crossing(op)):
             tile = op.operands[0]
+            self._carried[op] = tile_type(tile)
             self._totals[op] = tuple(self.extents.of(tile, axis) for axis in range(len(tile_type(tile).shape)))
 
     def total(self, op: Operation, axis: int) -> Extent | None:
@@ -155,7 +157,7 @@ class Halver:
 
     def _crossing(self, op: Operation) -> None:
         tile, result = op.operands[0], op.results[0]
-        full = tile_type(tile)
+        full = self._carried[op]
         extents = (*self._totals[op], None, None)
         crosses = Crossing(LaneMath(self.lane, op), tile, (extents[0], extents[1]))
         if not to_cube(op):

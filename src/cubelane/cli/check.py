@@ -2,6 +2,7 @@
 
 from cubelane.check.compiled import compile_program
 from cubelane.check.kernel_file import read_judge, read_program, split_name
+from cubelane.cli import micro
 from cubelane.cli.boundary import parser, report
 from cubelane.cli.options import add_mode, add_target
 from cubelane.report.terminal import table
@@ -13,7 +14,10 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("file", metavar="FILE[:KERNEL]", help="the kernel file")
     add_target(arguments)
     add_mode(arguments)
+    arguments.add_argument("--golden", metavar="FILE", help="for PTO text: a file that defines inputs() and golden(inputs)")
     given = arguments.parse_args(argv)
+    if micro.handles(given.file):
+        return micro.run("check", given)
     compiled = compile_program(read_program(given.file), given.target, given.mode)
     verdict = compiled.judge(read_judge(split_name(given.file)[0]))
     rows = [("execution", "ok" if not verdict.findings else verdict.findings[0].code)]

@@ -11,6 +11,7 @@ from cubelane import language
 from cubelane.check.compiled import CompiledKernel, Verdict, compile_program
 from cubelane.check.kernel_file import Judge, read_judge, read_program, split_name
 from cubelane.check.summary import HEADER, Summary, summarize
+from cubelane.cli import micro
 from cubelane.cli.artifacts import write_text
 from cubelane.cli.boundary import parser, report
 from cubelane.cli.options import add_mode, add_target
@@ -38,6 +39,8 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("-o", dest="folder", metavar="DIR", help="write IR, programs and summary here")
     arguments.add_argument("--format", choices=("text", "json"), default="text", help="how to print the result")
     given = arguments.parse_args(argv)
+    if micro.handles(given.file):
+        return micro.run("compile", given)
     with Progress(enabled=given.format == "text") as progress:
         program, judge = read_program(given.file), judge_of(given)
         keep = bool(given.folder) or given.validate == "each"

@@ -2,7 +2,8 @@
 
 from cubelane import language
 from cubelane.check.kernel_file import read_program
-from cubelane.cli.boundary import parser
+from cubelane.cli import micro
+from cubelane.cli.boundary import CommandLineError, parser
 from cubelane.cli.options import add_mode, add_target, prepared
 from cubelane.emit.numpy_program import print_numpy
 from cubelane.passes import pipeline
@@ -13,11 +14,15 @@ def main(argv: list[str]) -> int:
     arguments = parser("emit", "Print the programs of the cores.")
     arguments.add_argument("file", metavar="FILE[:KERNEL]", help="the kernel file")
     arguments.add_argument(
-        "--as", dest="form", choices=("numpy", "pl", "mlir"), default="numpy", help="the text to print"
+        "--as", dest="form", choices=("numpy", "pl", "mlir", "pto", "vpto"), default="numpy", help="the text to print"
     )
     add_target(arguments)
     add_mode(arguments)
     given = arguments.parse_args(argv)
+    if micro.handles(given.file):
+        return micro.run("emit", given)
+    if given.form in ("pto", "vpto"):
+        raise CommandLineError(f"--as {given.form} is for PTODSL files and PTO texts")
     module = pipeline.run(prepared(read_program(given.file), given))
     if given.form == "numpy":
         print(print_numpy(module))

@@ -27,11 +27,12 @@ from cubelane.ir.types import TileType
 
 @dataclass(frozen=True)
 class Line:
-    """Where an emitted line comes from: the place, the op, the user's variable (if it defines one)."""
+    """Where an emitted line comes from: the place, the op's name, the user's variable (if it defines one), the op."""
 
     location: Location = field(default_factory=Location)
     op: str = ""
     variable: str | None = None
+    operation: Operation | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass
@@ -101,7 +102,7 @@ class _Emitter:
         location = Location.of(op)
         remark = f"  # {PurePath(location.file).name}:{location.line}" if location.line else ""
         self.out.append("    " * self.depth + text + remark)
-        self.lines.append(Line(location, op.name, variable))
+        self.lines.append(Line(location, op.name, variable, op))
 
     def _define(self, value: SSAValue, op: Operation) -> str:
         """Gives a value its variable; a parameter with run-time extents is taken as whole."""

@@ -2,8 +2,7 @@
 
 import sys
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +19,7 @@ _frame = sys._getframe  # pyright: ignore[reportPrivateUsage]
 Blocking = Generator[None, None, Any]
 
 
-@dataclass(frozen=True)
-class Wait:
+class Wait(NamedTuple):
     """What an agent waits for, at which emitted line."""
 
     ready: Callable[[], bool]
@@ -87,7 +85,7 @@ class Core:
         extents = valid or shape
         index = self.memory.window(tensor, offsets, extents)
         view = tensor[index]
-        place = _frame(1).f_lineno
+        place = _frame(1).f_lasti
         if self.memory.undefined and not self.memory.is_defined(tensor, index):
             self.group.undefined_read(self, place)
         self._touch(view, False, place=place)
@@ -105,7 +103,7 @@ class Core:
             return tensor
         extents = self._store_extents(tensor, tile, shapes)
         index = self.memory.window(tensor, offsets, extents)
-        place = _frame(1).f_lineno
+        place = _frame(1).f_lasti
         data = tile.reshape(tensor[index].shape)
         if is_float(data.dtype) and (undefined := np.isnan(data)).any():
             self.group.undefined_store(self, tensor, index, undefined, place)
@@ -131,7 +129,7 @@ class Core:
     def read(self, tensor: Array, position: Sequence[int]) -> Any:
         """One element as a Python number."""
         index = self.memory.window(tensor, position, (1,) * len(position))
-        place = _frame(1).f_lineno
+        place = _frame(1).f_lasti
         if not self.memory.is_defined(tensor, index):
             self.group.undefined_read(self, place)
         self._touch(tensor[index], False, place=place)
@@ -143,7 +141,7 @@ class Core:
         tensor[index] = scalar
         if (written := self.memory.undefined.get(id(tensor))) is not None:
             written[index] = True
-        self._touch(tensor[index], True, place=_frame(1).f_lineno)
+        self._touch(tensor[index], True, place=_frame(1).f_lasti)
         return tensor
 
     def gather_rows(
@@ -156,7 +154,7 @@ class Core:
     ) -> Array:
         """A copy of the target tile with a window of global memory in its cells at `offsets`."""
         index = self.memory.window(tensor, source_offsets, sizes)
-        place = _frame(1).f_lineno
+        place = _frame(1).f_lasti
         if not self.memory.is_defined(tensor, index):
             self.group.undefined_read(self, place)
         self._touch(tensor[index], False, place=place)
@@ -193,7 +191,7 @@ class Core:
 
     def push(self, tile: Array, code: int, stride: int | None, pipe: int | None, valid: Sequence[int]) -> Blocking:
         """Writes the tile to the next slot; waits while none is free."""
-        place = _frame(1).f_lineno
+        place = _frame(1).f_lasti
         ring, me = self._ring(True, pipe), self.me
         if self.group.preempts or not ring.has_room(me):
             yield from self._wait(lambda: ring.has_room(me), ring, "push", place)
@@ -212,7 +210,7 @@ class Core:
         valid: Sequence[int],
     ) -> Blocking:
         """The tile of the oldest full slot; waits while there is none."""
-        place = _frame(1).f_lineno
+        place = _frame(1).f_lasti
         ring, me = self._ring(False, pipe), self.me
         if self.group.preempts or not ring.has_tile(me):
             yield from self._wait(lambda: ring.has_tile(me), ring, "pop", place)
@@ -225,4 +223,4 @@ class Core:
         """Gives the slot of a popped tile back."""
         ring = self._ring(False, pipe)
         number = ring.free(self.me, tile, code, self.clock.release(), self.poison_value)
-        self.log((self.agent, "free", ring.name, number, _frame(1).f_lineno))
+        self.log((self.agent, "free", ring.name, number, _frame(1).f_lasti))

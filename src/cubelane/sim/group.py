@@ -1,7 +1,9 @@
 """One launch of a core group: its agents run in turn, deterministically, until all have ended or none can go on."""
 
+import gc
 import random
 from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -61,6 +63,7 @@ class Agent:
         self.function = function
         self.run: Generator[None, None, Any] | None = None
         self.ended, self.result = False, None
+        self.places: list[int] = []
 
     def step(self) -> None:
         """Runs until the agent waits or ends; an error becomes a Diagnostic at the line that made it."""
@@ -85,16 +88,20 @@ class Agent:
             if trace.tb_frame.f_code is self.function.__code__:
                 number = trace.tb_lineno
             trace = trace.tb_next
-        line = self.line(number)
+        line = self.member.program.line(number)
         what = f"{self.core.name}: {line.op}" + (f" ({line.variable})" if line.variable else "")
         if isinstance(problem, Fault):
             return Diagnostic(f"{what}: {problem}", line.location, problem.notes, code=problem.code)
         note = f"{self.member.program.name}, line {number} of the emitted program"
         return Diagnostic(f"{what}: {type(problem).__name__}: {problem}", line.location, (note,), code="execution")
 
-    def line(self, number: int) -> Line:
-        """The origin of an emitted line of this agent's program."""
-        return self.member.program.line(number)
+    def line(self, place: int) -> Line:
+        """The origin of a place in the code of this agent's program (an offset: cheaper to note than a line)."""
+        if not self.places:
+            for start, end, line in self.function.__code__.co_lines():
+                self.places += [line or 0] * ((end - start) // 2)
+        number = place // 2
+        return self.member.program.line(self.places[number] if number < len(self.places) else 0)
 
 
 class Group:
@@ -122,9 +129,13 @@ class Group:
 
     # --- what the cores report -------------------------------------------------------------------------------
 
+    def line(self, core: Core, place: int) -> Line:
+        """The origin of a place in the program of a core; none for what the host does."""
+        return self.agents[core.agent].line(place) if self.agents else Line()
+
     def stored(self, core: Core, tensor: Array, index: tuple[slice, ...], place: int) -> None:
         """Adds to the trace of stores."""
-        self.stores.append((tensor, index, self.agents[core.agent].line(place)))
+        self.stores.append((tensor, index, self.line(core, place)))
         self.log.append((core.agent, "store", "", None, place))
 
     def open_ring(self, direction: str, pipe: int, slot_num: int, slot_size: int) -> Ring:
@@ -142,13 +153,13 @@ class Group:
 
     def undefined_read(self, core: Core, place: int) -> None:
         """A read of global memory that nobody wrote."""
-        line = self.agents[core.agent].line(place)
+        line = self.line(core, place)
         message = f"{core.name}: {line.op}{_of(line)} reads elements that nobody wrote"
         self._once(Diagnostic(message, line.location, code="poison"))
 
     def undefined_store(self, core: Core, tensor: Array, index: tuple[slice, ...], cells: Array, place: int) -> None:
         """A store of NaN; whether the cells are undefined shows in a second run."""
-        self.suspects.append(Suspect(tensor, index, cells, self.agents[core.agent].line(place), core.name))
+        self.suspects.append(Suspect(tensor, index, cells, self.line(core, place), core.name))
 
     def _once(self, finding: Diagnostic) -> None:
         if all(
@@ -160,7 +171,7 @@ class Group:
 
     def run(self) -> list[Any]:
         """Runs all agents; what each member returned (lane 0's result for a vector member)."""
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), _no_collection():
             try:
                 self._schedule()
             except Diagnostic as problem:
@@ -175,19 +186,28 @@ class Group:
         return list(results.values())
 
     def _schedule(self) -> None:
-        order = random.Random(self.schedule.seed) if self.preempts else None
-        turn = 0
+        if self.preempts:
+            self._at_random(random.Random(self.schedule.seed))
+            return
+        active = list(self.agents)
+        while active:
+            moved = False
+            for agent in active:
+                if agent.core.waiting is None or agent.core.waiting.ready():
+                    agent.step()
+                    moved = True
+            if not moved:
+                self.findings.append(self._deadlock(active))
+                return
+            active = [a for a in active if not a.ended]
+
+    def _at_random(self, order: random.Random) -> None:
         while active := [a for a in self.agents if not a.ended]:
             ready = [a for a in active if a.core.waiting is None or a.core.waiting.ready()]
             if not ready:
                 self.findings.append(self._deadlock(active))
                 return
-            if order is not None:
-                order.choice(ready).step()
-                continue
-            agent = ready[turn % len(ready)] if len(ready) > 1 else ready[0]
-            turn += 1
-            agent.step()
+            order.choice(ready).step()
 
     def _deadlock(self, blocked: Sequence[Agent]) -> Diagnostic:
         notes: list[str] = []
@@ -260,6 +280,18 @@ class Group:
             Event(first + i, self.agents[agent].core.name, kind, detail, slot, self.agents[agent].line(place).location)
             for i, (agent, kind, detail, slot, place) in enumerate(self.log)
         ]
+
+
+@contextmanager
+def _no_collection() -> Generator[None]:
+    """No garbage collection: a run only ever adds to its logs, and the collector would walk the whole IR for it."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _of(line: Line) -> str:

@@ -15,7 +15,7 @@ class Access(NamedTuple):
 
     agent: int
     place: int
-    """Line of the emitted function."""
+    """Where in the emitted function, as an offset into its code."""
     when: Stamp
     view: Array
     """The window itself, as a view of the tensor."""

@@ -1,5 +1,6 @@
 """Random programs: what is accepted computes what the author wrote on three agents; everything else is a Diagnostic."""
 
+import os
 import random
 from typing import Any
 
@@ -42,10 +43,15 @@ def judged(program: Program) -> str:
     return "equal"
 
 
-@pytest.mark.parametrize("block", range(8))
+PROGRAMS = int(os.environ.get("CUBELANE_RANDOM_PROGRAMS", "2000"))
+BLOCKS = 20
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
 def test_random_program_is_equal_or_refused(block: int) -> None:
-    found = [judged(generate(random.Random(1000 * block + seed).choice)) for seed in range(25)]
-    assert found.count("equal") >= 10
+    number = max(1, PROGRAMS // BLOCKS)
+    found = [judged(generate(random.Random(100_000 * block + seed).choice)) for seed in range(number)]
+    assert found.count("equal") >= number // 2
 
 
 @given(st.data())

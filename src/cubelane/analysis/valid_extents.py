@@ -91,6 +91,7 @@ class ValidExtents:
     def __init__(self, function: FuncOp | Operation):
         self.function = function
         self._known: dict[Place, Extent | None] = {}
+        self._open: set[Operation] = set()
 
     def of(self, value: SSAValue, axis: int) -> int | SSAValue | None:
         """The extent as a number or SSA value; None where no single one states it."""
@@ -98,50 +99,28 @@ class ValidExtents:
         return None if isinstance(extent, LaneExtent) else extent
 
     def lane_extent(self, value: SSAValue, axis: int) -> Extent | None:
-        """The extent, also as what a lane holds of a crossing tile."""
-        path: list[Place] = []
-        place: Place | None = (value, axis)
+        """The extent, also as what a lane holds of a crossing tile: the one that all its sources state."""
+        seen: dict[Place, None] = {}
+        pending: list[Place] = [(value, axis)]
         answer: Extent | None = None
-        while place is not None:
-            if place in self._known:
-                answer = self._known[place]
-                break
-            path.append(place)
-            self._known[place] = None
-            step = self._step(*place)
-            if isinstance(step, list):
-                answer, place = self._join(step, path[0]), None
-            elif isinstance(step, tuple):
-                place = step
-            else:
-                answer, place = step, None
-        for visited in path:
-            self._known[visited] = answer
-        return answer
-
-    def _join(self, places: list[Place], asked: Place) -> Extent | None:
-        """One extent of several ways to get here; a carry that hands itself on does not count."""
-        first: Extent | None = None
-        for place in places:
-            if self._carries_itself(place, asked):
+        while pending:
+            place = pending.pop()
+            if place in seen:
                 continue
-            found = self.lane_extent(*place)
-            if found is None or (first is not None and not same_extent(first, found)):
+            seen[place] = None
+            step = self._known[place] if place in self._known else self._step(*place)
+            if isinstance(step, list):
+                pending.extend(step)
+            elif isinstance(step, tuple):
+                pending.append(step)
+            elif step is None or (answer is not None and not same_extent(answer, step)):
+                self._known[value, axis] = None
                 return None
-            first = found if first is None else first
-        return first if first is None or self._visible(first, asked[0]) else None
-
-    def _carries_itself(self, place: Place, asked: Place) -> bool:
-        """Whether following `place` step by step leads back to `asked`."""
-        seen = 0
-        current: Place | None = place
-        while current is not None and seen < 10000:
-            if current == asked:
-                return True
-            step = self._step(*current)
-            current = step if isinstance(step, tuple) else None
-            seen += 1
-        return False
+            else:
+                answer = step if answer is None else answer
+        for place in seen:
+            self._known[place] = answer if answer is not None and self._visible(answer, place[0]) else None
+        return self._known[value, axis]
 
     @staticmethod
     def _visible(extent: Extent, value: SSAValue) -> bool:
@@ -190,14 +169,18 @@ class ValidExtents:
         assert isinstance(source.type, TileType) and isinstance(result, TileType)
         if mode == 0 or axis != SplitMode(mode).axis:
             return source, axis
+        if op in self._open:
+            return None
+        self._open.add(op)
+        extent = self.lane_extent(source, axis)
+        self._open.discard(op)
         if result.memory is not None and result.memory.is_cube:
-            lane = self.lane_extent(source, axis)
-            if isinstance(lane, LaneExtent) and lane.stride == source.type.shape[axis]:
-                return lane.total
+            whole = isinstance(extent, LaneExtent) and extent.stride == source.type.shape[axis]
+            return extent.total if isinstance(extent, LaneExtent) and whole else None
+        if extent is None or isinstance(extent, LaneExtent):
             return None
         stated = python_value(op.properties.get("lane_stride"))
-        total = self.of(source, axis)
-        return None if total is None else LaneExtent(total, int(stated or half(source.type.shape[axis])))
+        return LaneExtent(extent, int(stated or half(source.type.shape[axis])))
 
 
 def _into_block(block: Block, value: SSAValue, axis: int) -> list[Place] | None:

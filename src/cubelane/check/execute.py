@@ -45,7 +45,7 @@ def run_group(
     that do not fit, or a program with no executable form.
     """
     executable = program if isinstance(program, Executable) else Executable(program)
-    functions = entry_functions(executable.module, entry)
+    functions = executable.entry(entry)
     poison = Poison()
     result, suspects, machine = _run_once(executable, functions, inputs, schedule or Schedule(), poison)
     if result.ok and (suspects or poison.used):

@@ -1,34 +1,43 @@
-"""Vector clocks: what an agent knows to have happened before it (design chapter 5)."""
+"""Happened-before: vector clocks, worked out from the log of a run (design chapter 5).
 
-from collections.abc import Sequence
+A push happens before the pop of its slot; a free happens before the push that takes the slot again. While agents run,
+events are only noted; the clocks are computed when two accesses to the same cells ask which came first.
+"""
+
+from collections.abc import Mapping, Sequence
 
 Stamp = tuple[int, ...]
-"""The latest event of every agent that is known; never changed in place."""
+"""The latest event of every agent that is known."""
+
+Entry = tuple[int, str, str, int | None, int]
+"""One event: agent, kind, ring (empty for memory), slot, place in the program."""
 
 
-class Clock:
-    """The clock of one agent of a group."""
+class History:
+    """The order of the events of one launch. `depths` gives the number of slots of each ring."""
 
-    def __init__(self, agent: int, agents: int):
-        self.agent = agent
-        self.now: Stamp = tuple(1 if i == agent else 0 for i in range(agents))
+    def __init__(self, log: Sequence[Entry], depths: Mapping[str, int], agents: int):
+        self.stamps: list[Stamp] = []
+        now = [[1 if i == agent else 0 for i in range(agents)] for agent in range(agents)]
+        sent: dict[tuple[str, str, int], Stamp] = {}
+        for agent, kind, ring, slot, _ in log:
+            mine = now[agent]
+            if slot is not None:
+                if kind == "pop":
+                    _learn(mine, sent.get(("push", ring, slot)))
+                elif kind == "push":
+                    _learn(mine, sent.get(("free", ring, slot - depths[ring])))
+            self.stamps.append(tuple(mine))
+            if slot is not None and kind in ("push", "free"):
+                known = sent.get((kind, ring, slot))
+                sent[kind, ring, slot] = tuple(map(max, known, mine)) if known else tuple(mine)
+                mine[agent] += 1
 
-    def release(self) -> Stamp:
-        """What a message of this agent carries; later events of the agent are not covered by it."""
-        stamp, me = self.now, self.agent
-        self.now = (*stamp[:me], stamp[me] + 1, *stamp[me + 1 :])
-        return stamp
-
-    def acquire(self, stamp: Stamp) -> None:
-        """Everything that happened before the message happened before what follows here."""
-        self.now = tuple(map(max, self.now, stamp))
+    def before(self, agent: int, event: int, later: int) -> bool:
+        """Whether an event of an agent happened before a later entry of the log."""
+        return self.stamps[event][agent] <= self.stamps[later][agent]
 
 
-def ordered(first: int, when: Stamp, later: Stamp) -> bool:
-    """Whether the event of agent `first` at `when` happened before an event at `later`."""
-    return when[first] <= later[first]
-
-
-def joined(stamps: Sequence[Stamp]) -> Stamp:
-    """The knowledge of several messages together."""
-    return stamps[0] if len(stamps) == 1 else tuple(map(max, *stamps))
+def _learn(mine: list[int], stamp: Stamp | None) -> None:
+    if stamp is not None:
+        mine[:] = map(max, mine, stamp)

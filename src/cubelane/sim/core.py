@@ -1,12 +1,11 @@
 """One agent of the core group: the words of an emitted program that touch rings or global memory."""
 
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cubelane.sim.clock import Clock
 from cubelane.sim.memory import Access
 from cubelane.sim.primitives import PURE, Array, Fault, is_float
 from cubelane.sim.ring import TO_CUBE, TO_LANES, Ring
@@ -22,18 +21,21 @@ Blocking = Generator[None, None, Any]
 class Wait(NamedTuple):
     """What an agent waits for, at which emitted line."""
 
-    ready: Callable[[], bool]
     ring: Ring
     kind: str
+    me: int
     place: int
+
+    def ready(self) -> bool:
+        """Whether the agent can go on."""
+        return self.ring.has_room(self.me) if self.kind == "push" else self.ring.has_tile(self.me)
 
 
 class Core:
     """The cube core (`lane` None) or a vector lane, with its namespace for an emitted program."""
 
-    def __init__(self, group: "Group", agent: int, name: str, lane: int | None, agents: int):
+    def __init__(self, group: "Group", agent: int, name: str, lane: int | None):
         self.group, self.agent, self.name, self.lane_number = group, agent, name, lane
-        self.clock = Clock(agent, agents)
         self.waiting: Wait | None = None
         self.me = lane or 0
         self.log = group.log.append
@@ -78,10 +80,18 @@ class Core:
 
     def _touch(self, view: Array, writes: bool, atomic: bool = False, place: int = 0) -> None:
         written = hash(view.tobytes()) if writes and not atomic and self.group.lanes == 2 else None
-        self.memory.log.append(Access(self.agent, place, self.clock.now, view, writes, atomic, written))
+        when = len(self.group.log)
+        self.log((self.agent, "store" if writes else "load", "", None, place))
+        self.memory.log.append(Access(self.agent, place, when, view, writes, atomic, written))
 
     def window(self, tensor: Array, offsets: Sequence[int], shape: Sequence[int], valid: Sequence[int] | None) -> Array:
         """A copy of a window; cells outside `valid` are undefined."""
+        if valid is None and len(offsets) == len(shape) == 2 and id(tensor) not in self.memory.undefined:
+            (row, column), (rows, columns) = offsets, shape
+            if 0 <= row <= tensor.shape[0] - rows and 0 <= column <= tensor.shape[1] - columns:
+                view = tensor[row : row + rows, column : column + columns]
+                self._touch(view, False, place=_frame(1).f_lasti)
+                return view.copy()
         extents = valid or shape
         index = self.memory.window(tensor, offsets, extents)
         view = tensor[index]
@@ -89,7 +99,6 @@ class Core:
         if self.memory.undefined and not self.memory.is_defined(tensor, index):
             self.group.undefined_read(self, place)
         self._touch(view, False, place=place)
-        self.log((self.agent, "load", "", None, place))
         part = view.reshape(extents)
         if part.shape == tuple(shape):
             return part.copy()
@@ -180,12 +189,12 @@ class Core:
             raise Fault(f"the ring {direction} (pipe {pipe or 0}) is not open on this core", code="protocol")
         return ring
 
-    def _wait(self, ready: Callable[[], bool], ring: Ring, kind: str, place: int) -> Blocking:
+    def _wait(self, wait: Wait) -> Blocking:
         if self.group.preempts:
             yield
-        while not ready():
-            self.waiting = Wait(ready, ring, kind, place)
-            self.log((self.agent, "wait", ring.name, None, place))
+        while not wait.ready():
+            self.waiting = wait
+            self.log((self.agent, "wait", wait.ring.name, None, wait.place))
             yield
         self.waiting = None
 
@@ -194,10 +203,8 @@ class Core:
         place = _frame(1).f_lasti
         ring, me = self._ring(True, pipe), self.me
         if self.group.preempts or not ring.has_room(me):
-            yield from self._wait(lambda: ring.has_room(me), ring, "push", place)
-        if (stamp := ring.reuse(me)) is not None:
-            self.clock.acquire(stamp)
-        number = ring.push(me, tile, code, self.clock.release())
+            yield from self._wait(Wait(ring, "push", me, place))
+        number = ring.push(me, tile, code)
         self.log((self.agent, "push", ring.name, number, place))
 
     def pop(
@@ -213,14 +220,13 @@ class Core:
         place = _frame(1).f_lasti
         ring, me = self._ring(False, pipe), self.me
         if self.group.preempts or not ring.has_tile(me):
-            yield from self._wait(lambda: ring.has_tile(me), ring, "pop", place)
-        tile, number, stamp = ring.pop(me, code, shape, dtype, valid, self.poison_value)
-        self.clock.acquire(stamp)
+            yield from self._wait(Wait(ring, "pop", me, place))
+        tile, number = ring.pop(me, code, shape, dtype, valid, self.poison_value)
         self.log((self.agent, "pop", ring.name, number, place))
         return tile
 
     def free(self, tile: Array, code: int | None, pipe: int | None) -> None:
         """Gives the slot of a popped tile back."""
         ring = self._ring(False, pipe)
-        number = ring.free(self.me, tile, code, self.clock.release(), self.poison_value)
+        number = ring.free(self.me, tile, code, self.poison_value)
         self.log((self.agent, "free", ring.name, number, _frame(1).f_lasti))

@@ -13,6 +13,7 @@ import numpy as np
 from cubelane.emit.numpy_program import EmittedFunction, Line
 from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.kernel import FunctionKind
+from cubelane.sim.clock import Entry, History
 from cubelane.sim.core import Core
 from cubelane.sim.memory import Memory, Race
 from cubelane.sim.primitives import Array, Fault, Poison
@@ -52,10 +53,10 @@ class Suspect:
 class Agent:
     """A member on one core, running or ended."""
 
-    def __init__(self, group: "Group", member: Member, number: int, agents: int, lane: int | None):
+    def __init__(self, group: "Group", member: Member, number: int, lane: int | None):
         name = "AIC" if lane is None else f"AIV{lane}"
         self.member, self.lane = member, lane
-        self.core = Core(group, number, name, lane, agents)
+        self.core = Core(group, number, name, lane)
         namespace = self.core.namespace()
         exec(member.code, namespace)
         function = namespace[member.program.name]
@@ -113,19 +114,19 @@ class Group:
         self.findings: list[Diagnostic] = []
         self.notes: list[Diagnostic] = []
         self.suspects: list[Suspect] = []
-        self.stores: list[tuple[Array, tuple[slice, ...], Line]] = []
-        self.log: list[tuple[int, str, str, int | None, int]] = []
+        self.stores: list[tuple[Array, tuple[slice, ...], int, int]] = []
+        """The trace of stores: tensor, window, agent, place."""
+        self.log: list[Entry] = []
         self.preempts = schedule.seed is not None
         vector = [m for m in members if m.program.kind is not FunctionKind.AIC]
         self.lanes = max((m.lanes for m in vector), default=1)
-        total = sum(1 if m.program.kind is FunctionKind.AIC else m.lanes for m in members)
         self.agents: list[Agent] = []
         for member in members:
             lanes: Sequence[int | None] = (
                 [None] if member.program.kind is FunctionKind.AIC else list(range(member.lanes))
             )
             for lane in lanes:
-                self.agents.append(Agent(self, member, len(self.agents), total, lane))
+                self.agents.append(Agent(self, member, len(self.agents), lane))
 
     # --- what the cores report -------------------------------------------------------------------------------
 
@@ -135,8 +136,7 @@ class Group:
 
     def stored(self, core: Core, tensor: Array, index: tuple[slice, ...], place: int) -> None:
         """Adds to the trace of stores."""
-        self.stores.append((tensor, index, self.line(core, place)))
-        self.log.append((core.agent, "store", "", None, place))
+        self.stores.append((tensor, index, core.agent, place))
 
     def open_ring(self, direction: str, pipe: int, slot_num: int, slot_size: int) -> Ring:
         """Opens a ring, or checks that the other core opens it alike."""
@@ -255,10 +255,13 @@ class Group:
         return Location()
 
     def _races(self) -> None:
-        for race in self.memory.races():
+        for race in self.memory.races(self._history):
             finding = self._race(race)
             (self.notes if race.harmless else self.findings).append(finding)
         self.memory.clear_log()
+
+    def _history(self) -> History:
+        return History(self.log, {r.name: r.slot_num for r in self.rings.values()}, len(self.agents))
 
     def _race(self, race: Race) -> Diagnostic:
         a, b = race.first, race.second

@@ -59,6 +59,13 @@ class Executable:
         self.programs = emit_module(module)
         self.lanes = {f.sym_name.data: lanes_of(f) for f in functions_of(module)}
         self.code = {name: _compiled(p) for name, p in self.programs.items()}
+        self._entries: dict[str | None, list[FuncOp]] = {}
+
+    def entry(self, name: str | None = None) -> list[FuncOp]:
+        """Where the program starts; see `entry_functions`."""
+        if name not in self._entries:
+            self._entries[name] = entry_functions(self.module, name)
+        return self._entries[name]
 
 
 class Machine:
@@ -72,7 +79,6 @@ class Machine:
         self.notes: list[Diagnostic] = []
         self.suspects: list[Suspect] = []
         self.groups: list[Group] = []
-        self.stores: list[tuple[Any, tuple[slice, ...], Line]] = []
 
     def call(self, name: str, arguments: Sequence[Any]) -> Any:
         """Runs a function: on the cores if it is one of theirs, else on the host."""
@@ -80,7 +86,7 @@ class Machine:
         if program.kind.in_core:
             return self.together((name, arguments))[0]
         host = Group([], self.memory, self.poison, self.schedule)
-        core = Core(host, 0, "host", None, 1)
+        core = Core(host, 0, "host", None)
         namespace = {**core.namespace(), "call": self.call, "together": self.together}
         namespace["window"], namespace["poison"] = _host_window, self._create
         exec(self.code[name], namespace)
@@ -104,7 +110,6 @@ class Machine:
         self.notes += group.notes
         self.suspects += group.suspects
         self.groups.append(group)
-        self.stores += group.stores
         if group.findings:
             raise Stopped
         return results
@@ -118,9 +123,10 @@ class Machine:
 
     def last_store(self, tensor: Any, position: Sequence[int]) -> Line:
         """The line of the last store that wrote an element; an empty one if none did."""
-        for stored, index, line in reversed(self.stores):
-            if stored is tensor and all(s.start <= p < s.stop for s, p in zip(index, position, strict=True)):
-                return line
+        for group in reversed(self.groups):
+            for stored, index, agent, place in reversed(group.stores):
+                if stored is tensor and all(s.start <= p < s.stop for s, p in zip(index, position, strict=True)):
+                    return group.agents[agent].line(place)
         return Line()
 
 

@@ -1,12 +1,12 @@
 """Global memory as the group sees it: bounds, what was written, who touched which window when, races."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cubelane.sim.clock import Stamp, ordered
+from cubelane.sim.clock import History
 from cubelane.sim.primitives import Array, Fault
 
 
@@ -16,7 +16,8 @@ class Access(NamedTuple):
     agent: int
     place: int
     """Where in the emitted function, as an offset into its code."""
-    when: Stamp
+    when: int
+    """Its entry in the log of the launch."""
     view: Array
     """The window itself, as a view of the tensor."""
     writes: bool
@@ -86,8 +87,9 @@ class Memory:
         written = self.undefined.get(id(tensor))
         return written is None or bool(written[index].all())
 
-    def races(self) -> list[Race]:
-        """All races, one for each pair of places."""
+    def races(self, history: Callable[[], History]) -> list[Race]:
+        """All races, one for each pair of places; `history` is asked for only if two agents touch the same cells."""
+        order: History | None = None
         found: dict[tuple[int, int, int, int], Race] = {}
         tensors: dict[int, list[Access]] = {}
         for access in self.log:
@@ -99,7 +101,10 @@ class Memory:
             for write in writes:
                 for other in accesses:
                     key = (write.agent, write.place, other.agent, other.place)
-                    if key not in found and _conflict(write, other):
+                    if key in found or not _overlap(write, other):
+                        continue
+                    order = order or history()
+                    if not _ordered(order, write, other):
                         mirrored = (other.agent, other.place, write.agent, write.place)
                         if mirrored not in found:
                             found[key] = Race(write, other)
@@ -110,9 +115,13 @@ class Memory:
         self.log.clear()
 
 
-def _conflict(write: Access, other: Access) -> bool:
+def _overlap(write: Access, other: Access) -> bool:
+    """Whether two agents touch the same cells."""
     if write.agent == other.agent or (write.atomic and other.atomic):
         return False
-    if ordered(write.agent, write.when, other.when) or ordered(other.agent, other.when, write.when):
-        return False
     return np.may_share_memory(write.view, other.view) and np.shares_memory(write.view, other.view)
+
+
+def _ordered(history: History, a: Access, b: Access) -> bool:
+    first, second = (a, b) if a.when < b.when else (b, a)
+    return history.before(first.agent, first.when, second.when)

@@ -31,20 +31,27 @@ class Poison:
 
     def __init__(self, number: float = float("nan"), marker: int = 90):
         self.number, self.marker, self.used = number, marker, False
+        self.cells: dict[int, tuple[bool, float | int, Any]] = {}
+        """By the number of an element type: whether it is whole, its undefined cell, that cell's bits if 16."""
 
-    def value(self, dtype: Any) -> float | int:
+    def value(self, dtype: np.dtype[Any]) -> float | int:
         """The cell for an element type."""
-        if is_float(dtype):
-            return self.number
-        self.used = True
-        return self.marker if dtype != np.bool_ else self.marker & 1
+        known = self.cells.get(dtype.num)
+        if known is None:
+            whole = not is_float(dtype)
+            cell = (self.marker & 1 if dtype == np.bool_ else self.marker) if whole else self.number
+            bits = np.array(cell).astype(dtype).view(np.uint16) if dtype.itemsize == 2 else None
+            known = self.cells[dtype.num] = whole, cell, bits
+        self.used |= known[0]
+        return known[1]
 
     def spoil(self, tile: Array) -> None:
         """Makes every cell of a tile undefined, in place."""
         value = self.value(tile.dtype)
-        if tile.itemsize == 2 and tile.flags.c_contiguous:
+        bits = self.cells[tile.dtype.num][2]
+        if bits is not None and tile.flags.c_contiguous:
             # filling by bits is faster where NumPy does not know the type
-            tile.view(np.uint16).fill(np.array(value, tile.dtype).view(np.uint16))
+            tile.view(np.uint16).fill(bits)
         else:
             tile.fill(value)
 

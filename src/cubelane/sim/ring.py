@@ -2,14 +2,13 @@
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
 
-from cubelane.sim.clock import Stamp, joined
 from cubelane.sim.primitives import Array, Fault, Poison
 
 TO_LANES, TO_CUBE = "cube to lanes", "lanes to cube"
@@ -17,12 +16,10 @@ TO_LANES, TO_CUBE = "cube to lanes", "lanes to cube"
 
 @dataclass(slots=True)
 class Slot:
-    """One tile on its way: the parts its producers wrote, and who gave it back."""
+    """One tile on its way: the parts its producers wrote, with which code."""
 
     parts: dict[int, Array]
     code: int
-    clocks: list[Stamp]
-    freed: dict[int, Stamp] = field(default_factory=dict[int, Stamp])
 
 
 class Held(NamedTuple):
@@ -45,6 +42,8 @@ class Ring:
         self.pushed = dict.fromkeys(self.producers, 0)
         self.popped = dict.fromkeys(self.consumers, 0)
         self.freed = dict.fromkeys(self.consumers, 0)
+        self.full = self.released = 0
+        """How many slots every producer has pushed, and every consumer has freed, so far."""
         self.held: dict[int, deque[Held]] = {c: deque() for c in self.consumers}
         self.name = f"the ring {direction}" + (f" (pipe {pipe})" if pipe else "")
         """How messages call it."""
@@ -53,27 +52,22 @@ class Ring:
 
     def has_room(self, producer: int) -> bool:
         """Whether the slot of the next push of this producer is free."""
-        return self.pushed[producer] - min(self.freed.values()) < self.slot_num
+        return self.pushed[producer] - self.released < self.slot_num
 
-    def reuse(self, producer: int) -> Stamp | None:
-        """What the consumers knew when they freed the slot that the next push takes; None for a new slot."""
-        old = self.slots.get(self.pushed[producer] - self.slot_num)
-        return joined(list(old.freed.values())) if old and old.freed else None
-
-    def push(self, producer: int, tile: Array, code: int, clock: Stamp) -> int:
+    def push(self, producer: int, tile: Array, code: int) -> int:
         """Writes the next slot; its number."""
         share = 1 if self.direction == TO_LANES or code == 0 else 2
-        if (size := _bytes(tile)) * share > self.slot_size:
+        if tile.nbytes * share > self.slot_size and (size := _bytes(tile)) * share > self.slot_size:
             raise Fault(f"the tile has {size} bytes, a slot of {self.name} {self.slot_size // share}", code="slot-size")
         number = self.pushed[producer]
         slot = self.slots.get(number)
         if slot is None:
-            slot = self.slots[number] = Slot({}, code, [])
+            slot = self.slots[number] = Slot({}, code)
         elif slot.code != code:
             raise Fault(f"the lanes push with the codes {slot.code} and {code} into one slot", code="protocol")
         slot.parts[producer] = tile
-        slot.clocks.append(clock)
         self.pushed[producer] = number + 1
+        self.full = min(self.pushed.values())
         self.slots.pop(number - 2 * self.slot_num, None)
         return number
 
@@ -81,12 +75,12 @@ class Ring:
 
     def has_tile(self, consumer: int) -> bool:
         """Whether the next slot for this consumer is full: every producer has pushed."""
-        return min(self.pushed.values()) > self.popped[consumer]
+        return self.full > self.popped[consumer]
 
     def pop(
         self, consumer: int, code: int, shape: Sequence[int], dtype: Any, valid: Sequence[int], poison: Poison
-    ) -> tuple[Array, int, Stamp]:
-        """The tile of the oldest full slot as this consumer sees it, the slot's number, what its producers knew."""
+    ) -> tuple[Array, int]:
+        """The tile of the oldest full slot as this consumer sees it, and the slot's number."""
         number = self.popped[consumer]
         slot = self.slots[number]
         if slot.code != code:
@@ -99,9 +93,9 @@ class Ring:
             tile = _joined(slot.parts, code, shape, dtype, valid, poison)
         self.popped[consumer] = number + 1
         self.held[consumer].append(Held(number, tile, code))
-        return tile, number, joined(slot.clocks)
+        return tile, number
 
-    def free(self, consumer: int, tile: Array, code: int | None, clock: Stamp, poison: Poison) -> int:
+    def free(self, consumer: int, tile: Array, code: int | None, poison: Poison) -> int:
         """Gives back the slot of a popped tile, which is poisoned; the slot's number."""
         held = self.held[consumer]
         if not held or held[0].tile is not tile:
@@ -112,8 +106,7 @@ class Ring:
         held.popleft()
         poison.spoil(tile)
         self.freed[consumer] += 1
-        if (slot := self.slots.get(mine.number)) is not None:
-            slot.freed[consumer] = clock
+        self.released = min(self.freed.values())
         return mine.number
 
     def _refuse_free(self, held: Iterable[Held], tile: Array) -> None:

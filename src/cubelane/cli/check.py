@@ -14,7 +14,7 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("file", metavar="FILE[:KERNEL]", help="the kernel file")
     add_target(arguments)
     add_mode(arguments)
-    arguments.add_argument("--golden", metavar="FILE", help="for PTO text: a file that defines inputs() and golden(inputs)")
+    arguments.add_argument("--golden", metavar="FILE", help="for PTO text: defines inputs() and golden()")
     given = arguments.parse_args(argv)
     if micro.handles(given.file):
         return micro.run("check", given)

@@ -3,13 +3,14 @@
 A script written for the language catches TypeError, ValueError or RuntimeError; each class here is one of them.
 """
 
+import contextlib
 import sys
 from pathlib import Path
 from types import CodeType, FrameType
 
 from cubelane.ir.diagnostic import Diagnostic, Location
 
-_HERE = str(Path(__file__).parent)
+_SKIPPED = (str(Path(__file__).parent), contextlib.__file__)
 _POSITIONS: dict[CodeType, list[tuple[int | None, int | None, int | None, int | None]]] = {}
 
 
@@ -30,9 +31,9 @@ class WrongAttribute(Diagnostic, AttributeError):
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame outside this package."""
+    """The innermost frame of the user: outside this package and the context managers it makes."""
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame is not None and frame.f_code.co_filename.startswith(_SKIPPED):
         frame = frame.f_back
     return frame
 

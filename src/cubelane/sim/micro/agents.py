@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cubelane.ir.pto.spaces import Pipe
-from cubelane.sim.clock import Clock, Stamp
+from cubelane.sim.micro.clock import Clock, Stamp
 from cubelane.sim.micro.elements import Array
 from cubelane.sim.micro.memory import Who
 

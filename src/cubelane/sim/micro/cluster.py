@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cubelane.ir.pto.spaces import Pipe, Space
-from cubelane.sim.clock import joined
+from cubelane.sim.micro.clock import joined
 from cubelane.sim.micro.agents import (
     Agent,
     Blocking,

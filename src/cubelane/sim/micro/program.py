@@ -241,7 +241,7 @@ class _ScalarCompiler:
         initial = [self.slots[v] for v in op.arguments]
         heads = [[self.slots[v] for v in block.args] for block in (before, after)]
         bodies = [self.block(before), self.block(after)]
-        test, passed = self.slots[condition.cond], [self.slots[v] for v in condition.arguments]
+        test, passed = self.slots[condition.operands[0]], [self.slots[v] for v in condition.operands[1:]]
         last = after.last_op
         ends = [] if last is None else [self.slots[v] for v in last.operands]
         results = [self.slots[v] for v in op.results]

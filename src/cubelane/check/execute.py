@@ -74,6 +74,8 @@ def _run_once(
             returned = machine.together(*calls)[-1]
     except Stopped:
         pass
+    except Diagnostic as problem:
+        machine.findings.append(problem)
     names = [n for f in functions for n in written_parameters(f)]
     outputs = {n: arguments[n] for n in dict.fromkeys(names)}
     result = RunResult(outputs, returned, machine.findings, machine.notes, machine.events)

@@ -13,7 +13,7 @@ from cubelane.ir.types import SplitMode
 from cubelane.sim.core import Core
 from cubelane.sim.group import Group, Member, Schedule, Suspect
 from cubelane.sim.memory import Memory
-from cubelane.sim.primitives import Poison
+from cubelane.sim.primitives import Fault, Poison
 from cubelane.sim.result import Event
 
 _HOST = (FunctionKind.ORCHESTRATION, FunctionKind.OPAQUE)
@@ -90,7 +90,23 @@ class Machine:
         namespace = {**core.namespace(), "call": self.call, "together": self.together}
         namespace["window"], namespace["poison"] = _host_window, self._create
         exec(self.code[name], namespace)
-        return namespace[name](*arguments)
+        try:
+            return namespace[name](*arguments)
+        except (Diagnostic, Stopped):
+            raise
+        except Exception as problem:
+            raise self._located(problem, program) from problem
+
+    def _located(self, problem: Exception, program: EmittedFunction) -> Diagnostic:
+        """An error of the host's part at its line."""
+        trace, number = problem.__traceback__, 0
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == f"<{program.name}>":
+                number = trace.tb_lineno
+            trace = trace.tb_next
+        line = program.line(number)
+        code = problem.code if isinstance(problem, Fault) else "execution"
+        return Diagnostic(f"{program.name}: {line.op}: {problem}", line.location, code=code)
 
     def _create(self, shape: Sequence[int], dtype: Any) -> Any:
         """A tensor made on the host: undefined until a kernel writes it."""

@@ -13,7 +13,10 @@ from xdsl.irdl import IRDLOperation
 from cubelane.analysis.value_flow import arrives_at
 from cubelane.ir.surface import Kind, SurfaceOp
 from cubelane.ir.traits import Spaces
-from cubelane.ir.types import MemorySpace, TileType
+from cubelane.ir.types import DTYPES, MemorySpace, TileType
+
+STORED_FROM_ACC = frozenset(DTYPES[name] for name in ("INT32", "FP32", "FP16", "BF16"))
+"""Element types that the way from the accumulator to global memory can write (spec/front.md 2.5, 4.3)."""
 
 Allowed = tuple[MemorySpace, ...]
 

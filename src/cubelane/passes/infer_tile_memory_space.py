@@ -12,11 +12,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from cubelane.analysis.memory_spaces import constraints, space_of
+from cubelane.analysis.memory_spaces import STORED_FROM_ACC, constraints, space_of
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import SplitRegionOp, functions_of, kind_of
-from cubelane.ir.tile.movement import MoveOp
-from cubelane.ir.types import MemorySpace, TileType, implicit_layout
+from cubelane.ir.tile.movement import MoveOp, StoreOp
+from cubelane.ir.types import MemorySpace, TensorType, TileType, dtype_name, implicit_layout
 from cubelane.passes.forward import ForwardRewrite
 from cubelane.passes.placement import base_name, build, replace
 
@@ -70,9 +70,25 @@ class Inference(ForwardRewrite):
             if isinstance(tile, TileType) and tile.memory not in allowed:
                 op.operands[index] = moved = self._move(operand, allowed[0], op)
                 self.note_retyped(moved)
+        if isinstance(op, StoreOp):
+            self._check_store(op)
         if len(op.results) == 1 and isinstance(tile := op.results[0].type, TileType) and tile.memory is None:
             self.retype(op.results[0], _placed(tile, space_of(op)))
         self.follow(op)
+
+    @staticmethod
+    def _check_store(op: StoreOp) -> None:
+        tile, target = op.tile.type, op.target.type
+        assert isinstance(tile, TileType) and isinstance(target, TensorType)
+        if tile.memory is ACC and target.dtype not in STORED_FROM_ACC:
+            name, dtype = base_name(op.tile), dtype_name(target.dtype)
+            raise refuse(
+                op,
+                f"`{name}` is in Acc and cannot be stored to a tensor of {dtype}",
+                "the way from the accumulator to global memory writes INT32, FP32, FP16 or BF16",
+                instead=f"convert it on the lanes: pl.cast({name}, target_type=pl.{dtype})",
+                code="acc-store-type",
+            )
 
     def _move(self, value: SSAValue, space: MemorySpace, reader: Operation) -> SSAValue:
         for known in reversed(self._moved):

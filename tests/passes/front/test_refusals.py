@@ -92,6 +92,12 @@ CASES = [
         ("`y`", "one matrix at a time"),
     ),
     Case(
+        "mixed-writes",
+        "out = pl.assemble(out, pl.exp(x), [0, 0])\nout = pl.write(out, [0, 0], 1.0)",
+        "t = pl.exp(x)\nt = pl.write(t, [0, 0], 1.0)\nout = pl.assemble(out, t, [0, 0])",
+        ("`out`", "cell by cell"),
+    ),
+    Case(
         "no-cast",
         "y = pl.cast(x, target_type=pl.UINT32, mode='rint')\nwords = pl.assemble(words, y, [0, 0])",
         "y = pl.cast(x, target_type=pl.INT32, mode='rint')\n"

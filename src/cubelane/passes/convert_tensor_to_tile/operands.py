@@ -85,14 +85,28 @@ class Operands:
     def __init__(self, body: Block, handles: TensorHandles, constants: Constants):
         self._constants = constants
         self._handles = handles
-        self._written = set[SSAValue]()
+        self._written: dict[SSAValue, Operation] = {}
         for op in body.walk():
             slot = written_slot(op)
             root = None if slot is None else handles[op.operands[slot]]
             if root is not None:
-                self._written.add(root)
+                self._write(op, root)
         self._entry: dict[SSAValue, SSAValue] = {}
         self._load_at_entry(body)
+
+    def _write(self, op: Operation, root: SSAValue) -> None:
+        """Notes a write; refuses a tensor that is written both cell by cell and by windows."""
+        first = self._written.setdefault(root, op)
+        if isinstance(first, gm.WriteOp) is not isinstance(op, gm.WriteOp):
+            name = root.name_hint or "the tensor"
+            raise refuse(
+                op,
+                f"`{name}` is written cell by cell and by windows in one kernel",
+                "the two ways to global memory are not ordered with each other",
+                instead=f"write the cell of a tile, then store the tile: t = pl.write(t, [row, column], value), "
+                f"{name} = pl.assemble({name}, t, [0, 0])",
+                code="mixed-writes",
+            )
 
     def _load_at_entry(self, body: Block) -> None:
         first = body.first_op

@@ -5,6 +5,7 @@ from typing import Any
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from cubelane.analysis.memory_spaces import STORED_FROM_ACC
 from cubelane.analysis.value_flow import final_uses
 from cubelane.ir import gm
 from cubelane.ir.diagnostic import Diagnostic, refuse
@@ -205,7 +206,8 @@ class Rules:
         source = self.operands.tile(op.source, op)
         offsets = list(op.offsets)
         dtype = op.target.type.dtype if isinstance(op.target.type, TensorType | TileType) else None
-        if tile_of(source).dtype != dtype and (isinstance(op.target.type, TileType) or tile_of(source).memory is VEC):
+        narrows = tile_of(source).memory is ACC and dtype in STORED_FROM_ACC
+        if tile_of(source).dtype != dtype and (isinstance(op.target.type, TileType) or not narrows):
             assert dtype is not None
             source = self._cast(op, source, dtype)
         if isinstance(op.target.type, TileType):

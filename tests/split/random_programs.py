@@ -379,6 +379,79 @@ class Generator:
         self.tiles.append(Tile(result, like.rows, like.columns, like.valid))
 
 
+class ExplicitGenerator(Generator):
+    """A region that starts from the lane's half, as an author writes it; every load and store names the lane."""
+
+    def __init__(self, choose: Choose):
+        super().__init__(choose)
+        self.form, self.tensors = "region", {}
+        self.axis = 0 if self.mode == "UP_DOWN" else 1
+        box = [self.rows, self.columns]
+        self.half = (box[self.axis] + 1) // 2
+        box[self.axis] = self.half
+        self.box = (box[0], box[1])
+
+    def at(self, offset: int = 0) -> str:
+        """The lane's place, as a list of offsets."""
+        mine = f"{offset} + lane * {self.half}" if offset else f"lane * {self.half}"
+        return f"[{mine}, 0]" if self.axis == 0 else f"[0, {mine}]"
+
+    def body(self) -> list[str]:
+        w, m, n = self.w, self.rows, self.columns
+        valid = "" if self.valid == m else f", [{self.valid}, 16]"
+        w.put(f"xm = pl.tile.load(x, [0, 0], [{m}, 16]{valid}, target_memory=pl.Mem.Mat)")
+        w.put("xl = pl.tile.move(xm, target_memory=pl.Mem.Left)")
+        w.put(f"wm = pl.tile.load(w, [0, 0], [16, {n}], target_memory=pl.Mem.Mat)")
+        w.put("wr = pl.tile.move(wm, target_memory=pl.Mem.Right)")
+        w.put("acc = pl.tile.matmul(xl, wr)")
+        w.put(f"for lane in pl.split_aiv(2, mode=pl.SplitMode.{self.mode}):")
+        w.indent += 1
+        ragged = self.valid != m or (m, n)[self.axis] % 2 == 1
+        half = Tile("h", *self.box, ("ragged", "ragged") if ragged else self.box)
+        self.tiles.append(w.let(half, "pl.aiv_shard(acc)"))
+        for _ in range(self.choose((2, 1, 3, 5))):
+            self.step(depth=0)
+        for _ in range(self.choose((1, 2))):
+            self.stored.append(self.store(self.choose([t for t in self.tiles if (t.rows, t.columns) == self.box])))
+        w.indent -= 1
+        w.put(f"return {', '.join(self.stored)}")
+        return w.lines
+
+    def step(self, depth: int) -> None:
+        kinds = [self.elementwise, self.binary, self.load, self.full, self.reduce, self.expand, self.pad]
+        self.choose([*kinds, self.loop, self.branch, self.while_loop])()
+
+    def store(self, tile: Tile) -> str:
+        output, name = f"y{len(self.w.outputs)}", self.w.name("o")
+        extent = [tile.rows, tile.columns]
+        extent[self.axis] *= 2
+        self.w.outputs.append((output, extent[0], extent[1]))
+        self.w.put(f"{name} = pl.tile.store({tile.name}, {self.at()}, {output})")
+        return name
+
+    def load(self) -> None:
+        m, n = self.box
+        self.add(m, n, (m, n), f"pl.tile.load(t, {self.at(self.choose((0, 1)))}, [{m}, {n}], target_memory=pl.Mem.Vec)")
+
+    def full(self) -> None:
+        self.add(*self.box, self.box, f"pl.tile.full([{self.box[0]}, {self.box[1]}], dtype=pl.FP32, value=1.5)")
+
+    def reduce(self) -> None:
+        tile = self.choose(self.tiles)
+        if self.axis == 0:
+            tmp = self.w.name("s")
+            box = f"[{tile.rows}, {tile.columns}]"
+            self.w.put(f"{tmp} = pl.tile.create({box}, dtype=pl.FP32, target_memory=pl.Mem.Vec)")
+            self.add(tile.rows, 1, (tile.valid[0], 1), f"pl.tile.row_max({tile.name}, {tmp})")
+        else:
+            self.add(1, tile.columns, (1, tile.valid[1]), f"pl.tile.col_max({tile.name})")
+
+
+def generate_explicit(choose: Choose) -> Program:
+    """One random program in hand-written region form, with inputs."""
+    return ExplicitGenerator(choose).program()
+
+
 def generate(choose: Choose) -> Program:
     """One random program with inputs."""
     return Generator(choose).program()

@@ -17,7 +17,7 @@ from cubelane.language import parse
 from cubelane.passes import pipeline
 
 from .kernels import LANE_PASSES
-from .random_programs import Choose, Program, generate
+from .random_programs import Choose, Program, generate, generate_explicit
 
 
 def judged(program: Program) -> str:
@@ -54,8 +54,15 @@ def test_random_program_is_equal_or_refused(block: int) -> None:
     assert found.count("equal") >= number // 2
 
 
+@pytest.mark.parametrize("block", range(4))
+def test_random_explicit_region_is_equal_or_refused(block: int) -> None:
+    number = max(1, PROGRAMS // BLOCKS)
+    found = [judged(generate_explicit(random.Random(100_000 * block + seed).choice)) for seed in range(number)]
+    assert found.count("equal") >= number // 2
+
+
 @given(st.data())
 @settings(max_examples=40)
 def test_shrinkable_random_program_is_equal_or_refused(data: Any) -> None:
     choose: Choose = lambda options: data.draw(st.sampled_from(list(options)))  # noqa: E731
-    judged(generate(choose))
+    judged(data.draw(st.sampled_from((generate, generate_explicit)))(choose))

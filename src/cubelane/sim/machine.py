@@ -22,8 +22,8 @@ _HOST = (FunctionKind.ORCHESTRATION, FunctionKind.OPAQUE)
 def entry_functions(module: ModuleOp, name: str | None = None) -> list[FuncOp]:
     """Where a program starts: one function, or the two of a hand-written pair without a group.
 
-    Functions nobody calls come into question; orchestration goes before groups, groups before cores. `name` picks
-    one, or the pair `<name>_aic` and `<name>_aiv`.
+    Functions nobody calls come into question; orchestration goes before groups, groups before cores, and of several
+    the last, as callees stand before callers. `name` picks one, or the pair `<name>_aic` and `<name>_aiv`.
     """
     functions = [f for f in functions_of(module) if not f.is_declaration]
     if name is not None:
@@ -36,13 +36,13 @@ def entry_functions(module: ModuleOp, name: str | None = None) -> list[FuncOp]:
     roots = [f for f in functions if f.sym_name.data not in called]
     for kinds in (_HOST, (FunctionKind.GROUP,)):
         if chosen := [f for f in roots if kind_of(f) in kinds]:
-            return chosen[:1]
+            return chosen[-1:]
     cores = [f for f in roots if kind_of(f).in_core]
     if len(cores) == 2 and {kind_of(f) for f in cores} == {FunctionKind.AIC, FunctionKind.AIV}:
         return cores
     if not cores:
         raise Diagnostic("the program has no function to start with", code="no-entry")
-    return cores[:1]
+    return cores[-1:]
 
 
 def lanes_of(function: FuncOp) -> int:

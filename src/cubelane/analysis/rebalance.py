@@ -54,7 +54,7 @@ def _only_crossing(axes: SplitAxes, block: Block) -> tuple[int, int] | None:
         if to_cube(op) or len(source.shape) != 2 or source.valid[1 - axes.axis] != source.shape[1 - axes.axis]:
             return None
         if axes.axis == 1 and source.valid[1] != source.shape[1]:
-            return None
+            return None  # a column extent has no carrier between the cores, so the whole box travels
         found.add((source.shape[axes.axis], source.valid[axes.axis]))
     if len(found) != 1:
         return None

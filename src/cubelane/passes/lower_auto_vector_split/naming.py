@@ -1,7 +1,6 @@
 """The name of the lane index that the pass puts in (spec/passes.md 0.6)."""
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
 
 BASE = "subblock_idx"
 
@@ -31,8 +30,3 @@ def fresh_name(taken: set[str], base: str = BASE) -> str:
         name, version = f"{base}__ssa_v{version}", version + 1
     taken.add(name)
     return name
-
-
-def place_name(op: Operation, name: str) -> None:
-    """Names the first result of an op."""
-    op.results[0].name_hint = name

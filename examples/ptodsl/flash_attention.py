@@ -166,7 +166,13 @@ def inputs(S=32, T=192, D=64, B=64):
     """Arrays for one launch, by parameter name."""
     rng = np.random.default_rng(5)
     q, k, v = (rng.standard_normal((n, D)).astype(ml_dtypes.bfloat16) for n in (S, T, T))
-    return {"q": q, "k": k, "v": v, "work": np.zeros((S, B), ml_dtypes.bfloat16), "out": np.full((S, D), np.nan, np.float32)}
+    return {
+        "q": q,
+        "k": k,
+        "v": v,
+        "work": np.zeros((S, B), ml_dtypes.bfloat16),
+        "out": np.full((S, D), np.nan, np.float32),
+    }
 
 
 def golden(given):

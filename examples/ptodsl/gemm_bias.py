@@ -1,6 +1,6 @@
-"""C = X @ W.T + bias, written by hand for both kinds of core, double buffered. No kernel kind and no sections are given.
+"""C = X @ W.T + bias, written by hand for both kinds of core, double buffered. It states no kind and no sections.
 
-The cube core brings tiles of X and W through L1 and L0, multiplies over K and hands each tile of C to both vector lanes,
+The cube core brings tiles of X and W through L1 and L0, multiplies over K and hands each tile to both vector lanes,
 split by rows. The lanes add the bias and store. Two UB slots let the cube core run one tile ahead.
 """
 

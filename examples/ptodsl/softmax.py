@@ -1,4 +1,4 @@
-"""Row-wise softmax on the vector core: a row is reduced, exponentiated and scaled; rows of a block share one transfer."""
+"""Row-wise softmax on the vector core: a row is reduced, exponentiated and scaled; a block of rows is one transfer."""
 
 import numpy as np
 

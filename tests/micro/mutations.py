@@ -1,6 +1,6 @@
 """Removes the synchronization ops of a kernel one at a time and looks at what the machine says.
 
-    python -m tests.micro.mutations            all examples, a table
+python -m tests.micro.mutations            all examples, a table
 """
 
 import importlib.util
@@ -63,7 +63,9 @@ def mutants(module: ModuleOp) -> Iterator[tuple[Operation, ModuleOp]]:
 
 def channel(op: Operation) -> tuple[str, ...]:
     """What a set and its wait have in common, in the text of the op: core, kind, queues."""
-    kind = str(op.parent_op() and next(p for p in _parents(op) if isinstance(p, ModuleOp)).attributes["pto.kernel_kind"])
+    kind = str(
+        op.parent_op() and next(p for p in _parents(op) if isinstance(p, ModuleOp)).attributes["pto.kernel_kind"]
+    )
     assert isinstance(op, PtoOp)
     if op.decl.name.startswith("sync"):
         return ("signal",)

@@ -1,4 +1,4 @@
-"""Control flow on traced values: rewritten statements and explicit forms compute what Python computes (cases F04, F16)."""
+"""Control flow on traced values computes what Python computes, rewritten and in explicit form (cases F04, F16)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The kernel kind: what the decorator keeps, what is serialized, what the children become (spec/pto.md 13.1, seed 3)."""
+"""The kernel kind: what is kept, what is serialized, what the children become (spec/pto.md 13.1, seed 3)."""
 
 from typing import Any
 
@@ -192,5 +192,5 @@ def test_native_architecture_refuses_other_kinds():
 def test_merged_modules_agree_on_target_and_hold_all_children():
     first, second = traced(raw_vector), traced(multiply)
     assert len(list(pto.merge_jit_modules(first, second).body.block.ops)) == 2
-    with pytest.raises(ValueError, match="must agree on pto.target_arch"):
+    with pytest.raises(ValueError, match=r"must agree on pto\.target_arch"):
         pto.merge_jit_modules(first, pto.jit(target="a3")(multiply).compile())

@@ -1,7 +1,7 @@
 """The mad family and the transfers `mte_*` (spec/pto.md 2.7, 4.9)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Attribute, SSAValue
@@ -98,7 +98,8 @@ def mte_gm_ub(
     explicit_only("pto.mte_gm_ub")
     clauses = _burst("pto.mte_gm_ub", nburst, loops)
     if pad is not None:
-        value, *counts = pad if isinstance(pad, tuple) else (pad,)  # pyright: ignore[reportUnknownVariableType]
+        parts = list(cast("tuple[object, ...]", pad)) if isinstance(pad, tuple) else [pad]
+        value, counts = parts[0], parts[1:]
         kind = dst.type.element if isinstance(dst, Pointer) else I64
         operands = [as_scalar(value, kind, "the padding value"), *_sizes("pto.mte_gm_ub", *counts)]
         clauses.append((["pad"] + ["%"] * len(operands), operands))

@@ -152,7 +152,7 @@ def _kind(value: Any) -> Any:
 
 def _common_kind(pair: Sequence[Any]) -> Any:
     traced = [value.type for value in pair if isinstance(value, Value)]
-    kinds = traced or [_kind(value) for value in pair]
+    kinds: list[Any] = list(traced) or [_kind(value) for value in pair]
     if len(set(kinds)) != 1 or kinds[0] is None:
         return None
     numbers = [value for value in pair if not isinstance(value, Value)]
@@ -179,7 +179,7 @@ def run_for(bounds: Values, body: Callable[[Any], None], names: Sequence[str], l
         return
     low, high, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     tracer = tracing("for")
-    limits = [as_scalar(b, INDEX, "a bound of range") for b in (low, high, step)]
+    first, last, by = (as_scalar(b, INDEX, "a bound of range") for b in (low, high, step))
     before = get()
     carried = _Carried(tracer, names, live, before, put, get, lambda lead: body(lead[0]), [IndexType()])
     block = Block(arg_types=[IndexType(), *carried.attributes])
@@ -187,7 +187,7 @@ def run_for(bounds: Values, body: Callable[[Any], None], names: Sequence[str], l
     with tracer.scope(block, "a loop"):
         body(wrap(block.args[0]))
         block.add_op(scf.YieldOp(*carried.ends()))
-    op = scf.ForOp(*limits, carried.initial(), Region(block))
+    op = scf.ForOp(first, last, by, carried.initial(), Region(block))
     tracer.insert(op)
     carried.finish(list(op.results), "a run-time `for`")
 
@@ -383,7 +383,8 @@ class For:
     def __enter__(self) -> Any:
         tracer = tracing("pto.for_")
         kinds = [value.ssa.type for value in self._carried.values()]
-        self._limits = [as_scalar(b, INDEX, "a bound of pto.for_") for b in self._bounds]
+        low, high, step = (as_scalar(b, INDEX, "a bound of pto.for_") for b in self._bounds)
+        self._limits = (low, high, step)
         self._block = Block(arg_types=[IndexType(), *kinds])
         self.iv = wrap(self._block.args[0])
         for name, argument in zip(self._carried, self._block.args[1:], strict=True):
@@ -480,8 +481,8 @@ class If:
             ends = [_materialized(tracer, block, values[n], k) for n, k in zip(names, kinds, strict=True)]
             block.add_op(scf.YieldOp(*ends))
         test = as_scalar(_truth(self._condition), I1, "the condition")
-        regions = [Region(block) for block in self._blocks]
-        op: Operation = tracer.insert(scf.IfOp(test, [kind.attribute for kind in kinds], *regions))
+        then, other = (Region(block) for block in self._blocks)
+        op: Operation = tracer.insert(scf.IfOp(test, [kind.attribute for kind in kinds], then, other))
         for name, result in zip(names, op.results, strict=True):
             setattr(self, name, wrap(result))
 

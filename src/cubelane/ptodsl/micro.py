@@ -56,7 +56,8 @@ def operand_slots(decl: OpDecl) -> tuple[Slot, ...]:
     text = OPEN_SIGNATURES.get(decl.name)
     if text is None:
         return decl.operands
-    return tuple(Slot(*word.split(":")) for word in text.split())
+    pairs = [word.split(":") for word in text.split()]
+    return tuple(Slot(name, kind) for name, kind in pairs)
 
 
 def micro_function(name: str) -> Callable[..., Any] | None:

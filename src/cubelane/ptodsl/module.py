@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Region
 
+from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Location
 from cubelane.ir.pto.attrs import BACKEND, KERNEL_KIND, TARGET_ARCH, KernelKindAttr
 from cubelane.ptodsl.errors import wrong_value
@@ -17,7 +18,7 @@ VISIBILITY = "pto.visibility"
 
 
 def _kind(kind: str) -> KernelKindAttr:
-    return KernelKindAttr(StringAttr(kind))
+    return KernelKindAttr.of(Affinity(kind))
 
 
 def source_place(spec: KernelModuleSpec) -> Location:

@@ -78,7 +78,8 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "BarrierType", "CompiledKernel", "Kernel", "KernelModuleSpec", "MaskPattern", "MemorySpace", "ModuleStyle", "Pipe",
-    "addptr", "aicore_arch_for_kernel_kind", "cast", "castptr", "ceil_div", "const", "const_expr", "cube", "for_", "get_buf", "if_", "jit",
+    "addptr", "aicore_arch_for_kernel_kind", "cast", "castptr", "ceil_div", "const",
+    "const_expr", "cube", "for_", "get_buf", "if_", "jit",
     "load_scalar", "mad", "mad_acc", "mad_bias", "make_mask", "mask_type", "maximum", "mem_bar", "merge_jit_modules",
     "minimum", "mte_gm_l1", "mte_gm_l1_frac", "mte_gm_ub", "mte_l0c_gm", "mte_l0c_l1", "mte_l0c_ub", "mte_l1_bt",
     "mte_l1_fb", "mte_l1_l0a", "mte_l1_l0b", "mte_l1_ub", "mte_ub_gm", "mte_ub_l1", "mte_ub_ub", "pipe_barrier", "ptr",

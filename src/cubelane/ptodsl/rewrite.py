@@ -238,7 +238,7 @@ class _Rewriter:
         statement.value.args[:0] = heads
         return statement
 
-    def _own(self, nodes: list[ast.stmt]) -> list[str]:
+    def _own(self, nodes: Iterable[ast.AST]) -> list[str]:
         return [name for name in _stored(nodes) if name not in self.foreign]
 
     def _if(self, node: ast.If, later: set[str]) -> list[ast.stmt]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -22,7 +22,7 @@ LOGICAL_NAME = "pto.ptodsl.logical_name"
 
 
 @contextmanager
-def vecscope() -> Iterator[None]:
+def vecscope() -> Generator[None, None, None]:
     """`with pto.vecscope():` registers live inside; none of them may leave."""
     tracer = tracing("pto.vecscope")
     if tracer.inside("vecscope"):
@@ -34,7 +34,7 @@ def vecscope() -> Iterator[None]:
 
 
 @contextmanager
-def section(kind: object) -> Iterator[None]:
+def section(kind: object) -> Generator[None, None, None]:
     """`with pto.section("cube" | "vector"):` the ops inside run on that kind of core only."""
     tracer = _section_allowed(kind)
     assert isinstance(kind, str)
@@ -77,7 +77,7 @@ def _section_allowed(kind: object) -> Tracer:
 
 
 @contextmanager
-def _inline_tileop() -> Iterator[None]:
+def _inline_tileop() -> Generator[None, None, None]:
     tracer = tracing("pto.tileop")
     _check_tileop_place(tracer)
     where = user_location().as_attribute()
@@ -193,7 +193,7 @@ def tileop(function: Callable[..., Any] | None = None) -> Any:
 
 
 @contextmanager
-def strict_vecscope(*values: Any) -> Iterator[Any]:
+def strict_vecscope(*values: Any) -> Generator[Any, None, None]:
     """`with pto.strict_vecscope(a, b) as (x, y):` only the block arguments may be used inside."""
     from_outside = [value.ssa for value in values]
     tracer = tracing("pto.strict_vecscope")

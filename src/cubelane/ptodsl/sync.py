@@ -37,7 +37,7 @@ def _flag(verb: str) -> Callable[..., None]:
         if not isinstance(event_id, int):
             raise wrong_type(f"the event id must be a number or a scalar, got {event_id!r}")
         number = check_bits(event_id, 0, 7, "a static event id")
-        tracer.emit(name, properties={**properties, EVENT: EventAttr(StringAttr(f"EVENT_ID{number}"))})
+        tracer.emit(name, properties={**properties, EVENT: EventAttr.new([StringAttr(f"EVENT_ID{number}")])})
 
     call.__doc__ = f"`pto.{name}(src, dst, *, event_id=0)`: ids 0 to 7, or a scalar."
     return call

@@ -1,9 +1,9 @@
 """The state of one trace: where ops go, which values are visible there, which helper functions were made."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, StringAttr, UnrealizedConversionCastOp
@@ -53,7 +53,7 @@ class Tracer:
         return any(scope.what == what for scope in self.scopes)
 
     @contextmanager
-    def scope(self, block: Block, what: str) -> Iterator[Block]:
+    def scope(self, block: Block, what: str) -> Generator[Block, None, None]:
         """Ops go to `block` meanwhile; its values are not visible afterwards."""
         self.scopes.append(Scope(block, what))
         try:
@@ -126,9 +126,12 @@ class Tracer:
             if scope.what in WALLS:
                 break
         if isinstance(carrier, AnyFloat):
-            made = self.insert(arith.ConstantOp(FloatAttr(float(number), carrier)))
+            float_of = cast("Callable[..., FloatAttr[Any]]", FloatAttr)
+            made = self.insert(arith.ConstantOp(float_of(float(number), carrier)))
         else:
-            made = self.insert(arith.ConstantOp(IntegerAttr(_wrapped(int(number), kind.bits), carrier)))  # pyright: ignore[reportArgumentType]
+            whole = _wrapped(int(number), kind.bits)
+            literal_of = cast("Callable[..., IntegerAttr[Any]]", IntegerAttr)
+            made = self.insert(arith.ConstantOp(literal_of(whole, carrier)))
         value = made.results[0]
         if carrier != kind.attribute:
             value = self.insert(UnrealizedConversionCastOp.get([value], [kind.attribute])).results[0]
@@ -179,7 +182,7 @@ def explicit_only(what: str) -> Tracer:
 
 
 @contextmanager
-def activated(tracer: Tracer) -> Iterator[Tracer]:
+def activated(tracer: Tracer) -> Generator[Tracer, None, None]:
     """Makes a trace the running one."""
     _active.append(tracer)
     try:

@@ -1,4 +1,4 @@
-"""The types a kernel names: scalars, pointers, registers, predicates, and the enums of the language (spec/pto.md 2.5)."""
+"""The types a kernel names: scalars, pointers, registers, predicates, and the enums (spec/pto.md 2.5)."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -35,7 +35,7 @@ class ScalarType:
     def carrier(self) -> Attribute:
         """The type `arith` computes in: integers without sign."""
         if isinstance(self.attribute, IntegerType):
-            return IntegerType(self.attribute.width.data)
+            return IntegerType(self.bits)
         return self.attribute
 
     def __str__(self) -> str:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from typing import Any, NoReturn
+from typing import cast as cast_type
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from cubelane.ir.pto.types import element_bits
 from cubelane.ptodsl.errors import wrong_place, wrong_type
 from cubelane.ptodsl.tracer import active, tracing
 from cubelane.ptodsl.types import (
@@ -256,7 +258,7 @@ def common(lhs: Scalar, rhs: Scalar) -> tuple[Scalar, Scalar]:
 def _arith(kind: type[Operation], lhs: Scalar, rhs: Scalar) -> Scalar:
     tracer = tracing("an operator")
     a, b = carried(lhs), carried(rhs)
-    make: Callable[..., Operation] = kind
+    make = cast_type("Callable[..., Operation]", kind)
     result = tracer.insert(make(a, b)).results[0]
     if result.type != lhs.type.attribute:
         result = tracer.insert(UnrealizedConversionCastOp.get([result], [lhs.type.attribute])).results[0]
@@ -299,18 +301,24 @@ def _conversion(source: SSAValue, target: Attribute) -> Operation:
                 "an index does not convert to a float directly", instead="pto.cast(pto.cast(i, pto.i64), pto.f32)"
             )
         return arith.IndexCastOp(source, target)
-    if isinstance(kind, IntegerType) and isinstance(target, IntegerType):
-        if kind.width.data > target.width.data:
-            return arith.TruncIOp(source, target)
-        return arith.ExtUIOp(source, target) if kind.width.data == 1 else arith.ExtSIOp(source, target)
+    integers = isinstance(kind, IntegerType), isinstance(target, IntegerType)
+    if all(integers):
+        before, after = element_bits(kind) or 0, element_bits(target) or 0
+        if before > after:
+            return arith.TruncIOp(source, _int(after))
+        return arith.ExtUIOp(source, _int(after)) if before == 1 else arith.ExtSIOp(source, _int(after))
     if isinstance(kind, AnyFloat) and isinstance(target, AnyFloat):
         narrower = kind.bitwidth > target.bitwidth
         return arith.TruncFOp(source, target) if narrower else arith.ExtFOp(source, target)
-    if isinstance(kind, IntegerType) and isinstance(target, AnyFloat):
+    if integers[0] and isinstance(target, AnyFloat):
         return arith.SIToFPOp(source, target)
-    if isinstance(kind, AnyFloat) and isinstance(target, IntegerType):
-        return arith.FPToSIOp(source, target)
+    if isinstance(kind, AnyFloat) and integers[1]:
+        return arith.FPToSIOp(source, _int(element_bits(target) or 0))
     raise wrong_type(f"no conversion from {kind} to {target}")
+
+
+def _int(bits: int) -> IntegerType:
+    return IntegerType(bits)
 
 
 def constant_of(value: object) -> int | float | None:

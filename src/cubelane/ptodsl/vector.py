@@ -1,4 +1,7 @@
-"""Vector micro-ops whose call differs from their table entry: loads, stores, predicates, conversions (spec/pto.md 2.7)."""
+"""Vector micro-ops whose call differs from their table entry: loads, stores, predicates, conversions.
+
+Spec/pto.md 2.7.
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -127,9 +127,9 @@ def _blockers(agent: Agent, blocked: Sequence[Agent]) -> list[Agent]:
     else:
         wait = agent.waiting if isinstance(agent, Scalar) else None
     needs = () if wait is None else wait.needs
-    found = [other for other in blocked if isinstance(other, Queue) and other is not agent and other in needs]
+    found: list[Agent] = [o for o in blocked if isinstance(o, Queue) and o is not agent and o in needs]
     found += [o for o in blocked if isinstance(o, Queue) and any(i.gives is n for i in o.items for n in needs)]
-    scalars = [other for other in blocked if isinstance(other, Scalar) and other is not agent]
+    scalars: list[Agent] = [other for other in blocked if isinstance(other, Scalar) and other is not agent]
     return found or scalars
 
 

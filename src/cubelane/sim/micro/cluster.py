@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from cubelane.ir.pto.spaces import Pipe, Space
-from cubelane.sim.micro.clock import joined
 from cubelane.sim.micro.agents import (
     Agent,
     Blocking,
@@ -22,6 +21,7 @@ from cubelane.sim.micro.agents import (
     Wait,
 )
 from cubelane.sim.micro.board import Board
+from cubelane.sim.micro.clock import joined
 from cubelane.sim.micro.elements import Array
 from cubelane.sim.micro.memory import Fault, GlobalMemory, Memory, Region
 
@@ -206,7 +206,11 @@ class Core:
     def get_buffer(self, pipe: Pipe, number: int, place: int) -> None:
         """Issues `get_buf` in mode 0: waits for every release of the buffer that the program wrote before it."""
         releases = [r for p, r in self.buffers.get(number, {}).items() if p is not pipe]
-        wait = Wait(lambda: all(r.stamp is not None for r in releases), lambda: f"buffer {number} to be released", tuple(releases))
+        wait = Wait(
+            lambda: all(r.stamp is not None for r in releases),
+            lambda: f"buffer {number} to be released",
+            tuple(releases),
+        )
 
         def learn(agent: Agent) -> None:
             for release in releases:

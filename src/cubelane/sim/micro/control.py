@@ -1,6 +1,6 @@
 """What the scalar unit does itself: queries, scalar memory, flags, signals, barriers (spec/pto.md 11.1, 11.3, 11.4)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,7 +82,7 @@ def _buffer(op: PtoOp, arch: str) -> Control:
 
 
 def _query(op: PtoOp, arch: str) -> Control:
-    answers = {
+    answers: dict[str, Callable[[Core], int]] = {
         "get_block_idx": lambda core: core.group.number,
         "get_block_num": lambda core: core.group.groups,
         "get_subblock_idx": lambda core: core.lane or 0,

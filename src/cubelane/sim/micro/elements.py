@@ -5,7 +5,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import IndexType, IntegerType, Signedness
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute
 
 from cubelane.ir.diagnostic import Diagnostic
@@ -25,14 +25,24 @@ _FLOATS: dict[Attribute, Any] = {
 }
 
 
+def integer_bits(kind: Attribute) -> int | None:
+    """The width of an integer type; None for other types."""
+    return ir.element_bits(kind) if is_integer(kind) else None
+
+
+def is_integer(kind: Attribute) -> bool:
+    """Whether a type is an integer type with a width."""
+    return isinstance(kind, IntegerType)
+
+
 def dtype_of(element: Attribute) -> DType:
     """The NumPy type of an element; a Diagnostic for types that the machine cannot compute with."""
-    if isinstance(element, IntegerType):
-        width = element.width.data
+    width = integer_bits(element)
+    if width is not None:
+        kind = str(element)
         if width == 1:
             return np.dtype(np.bool_)
-        kind = "u" if element.signedness.data is Signedness.UNSIGNED else "i"
-        return np.dtype(f"{kind}{width // 8}")
+        return np.dtype(f"{'u' if kind.startswith('u') else 'i'}{width // 8}")
     if isinstance(element, IndexType):
         return np.dtype(np.int64)
     found = _FLOATS.get(element)

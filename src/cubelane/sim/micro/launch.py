@@ -19,7 +19,7 @@ from cubelane.passes.pto.pipeline import NORMALIZATION, VPTO, run
 from cubelane.sim.micro import control, matrix, reductions, registers, transfers, vector_memory
 from cubelane.sim.micro.board import Board
 from cubelane.sim.micro.cluster import MACHINES, Group
-from cubelane.sim.micro.elements import dtype_of
+from cubelane.sim.micro.elements import Array, dtype_of
 from cubelane.sim.micro.memory import GlobalMemory
 from cubelane.sim.micro.program import Program, Units
 
@@ -183,13 +183,17 @@ def _bound(entry: FuncOp, arguments: Sequence[Any], gm: GlobalMemory) -> list[An
         kind = parameter.type
         if isinstance(kind, PtrType):
             expected = dtype_of(kind.element)
-            if not isinstance(argument, np.ndarray) or argument.dtype.itemsize != expected.itemsize:
-                got = getattr(argument, "dtype", type(argument).__name__)
-                raise Diagnostic(
-                    f"argument '{label}' of {name} must be an array of {expected}, got {got}", where, code="arguments"
-                )
-            values.append(gm.place(label, argument))
+            array = _array(argument)
+            if array is None or array.dtype.itemsize != expected.itemsize:
+                got = type(argument).__name__ if array is None else array.dtype
+                message = f"argument '{label}' of {name} must be an array of {expected}, got {got}"
+                raise Diagnostic(message, where, code="arguments")
+            values.append(gm.place(label, array))
         else:
             scalar = dtype_of(kind)
             values.append(int(argument) if scalar.kind in "iu" else scalar.type(argument))
     return values
+
+
+def _array(value: Any) -> Any:
+    return value if isinstance(value, np.ndarray) else None

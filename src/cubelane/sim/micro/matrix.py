@@ -1,7 +1,7 @@
-"""The matrix unit on fractal layouts: loads into L0, mad, and the way out of the accumulator (spec/pto.md 11.6 to 11.8)."""
+"""The matrix unit on fractal layouts: loads into L0, mad, the way out (spec/pto.md 11.6 to 11.8)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -196,12 +196,13 @@ def _tf32(values: Array) -> Array:
 
 def _saturated(values: Array) -> Array:
     wide = values.astype(np.float32)
-    limit = np.float32(_largest(values.dtype))
-    return np.clip(np.nan_to_num(wide, nan=0.0, posinf=limit, neginf=-limit), -limit, limit)
+    limit = _largest(values.dtype)
+    known: Array = np.nan_to_num(wide, nan=0.0, posinf=limit, neginf=-limit)
+    return np.clip(known, -limit, limit)
 
 
 def _largest(kind: DType) -> float:
-    return float(ml_dtypes.finfo(kind).max)
+    return float(cast(Any, ml_dtypes).finfo(kind).max)
 
 
 # --- out of the accumulator -----------------------------------------------------------------------------------

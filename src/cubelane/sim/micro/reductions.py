@@ -60,7 +60,7 @@ def _extremum(op: PtoOp) -> Vector:
 
     def run(lane: Lane, place: int, values: Values) -> Register:
         source, mask = values[:2]
-        seen = np.where(mask, source.data, neutral)
+        seen = np.asarray(np.where(mask, source.data, neutral), kind)
         index = int(seen.argmax() if largest else seen.argmin())
         result = np.zeros(lanes, kind)
         result[0], result[1] = seen[index], kind.type(index) if is_float(kind) else index
@@ -79,7 +79,7 @@ def _by_group(op: PtoOp) -> Vector:
 
     def run(lane: Lane, place: int, values: Values) -> Register:
         source, mask = values[:2]
-        seen = np.where(mask, source.data, kind.type(neutral)).reshape(GROUPS, -1)
+        seen = np.asarray(np.where(mask, source.data, kind.type(neutral)), kind).reshape(GROUPS, -1)
         result = np.zeros(lanes, kind)
         result[:GROUPS] = reduce(seen.astype(wide), axis=1).astype(kind)
         return Register(result, _mark(source, mask, lanes, GROUPS))
@@ -191,7 +191,7 @@ def _vexpdif(op: PtoOp) -> Vector:
     def run(lane: Lane, place: int, values: Values) -> Register:
         source, top = values[:2]
         data = source.data[:: source.data.size // lanes].astype(np.float32)
-        result = np.exp(data - top.data[:: top.data.size // lanes].astype(np.float32)).astype(kind)
+        result: Array = np.exp(data - top.data[:: top.data.size // lanes].astype(np.float32)).astype(kind)
         if len(values) > 2:
             result = np.where(values[2][:: values[2].size // lanes], result, kind.type(0))
         return Register(result, None if source.undefined is None else source.undefined[:: source.data.size // lanes])

@@ -1,4 +1,4 @@
-"""Vector registers and what ops on them mean (spec/pto.md 11.9). Predicates are boolean arrays with one entry a lane."""
+"""Vector registers and what ops on them mean (spec/pto.md 11.9). Predicates are boolean arrays, one entry a lane."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -62,7 +62,7 @@ def _lanewise(op: PtoOp) -> Vector:
     truncates = op.decl.name == "vdiv" and not is_float(target)
 
     def run(lane: Lane, place: int, values: Values) -> Any:
-        raw = [
+        raw: list[Any] = [
             v.data if isinstance(v, Register) else v if isinstance(v, np.ndarray) else target.type(v) for v in values
         ]
         result = np.trunc(raw[0] / raw[1]) if truncates else compute(*raw)
@@ -252,7 +252,7 @@ def _vbitcast(op: PtoOp) -> Vector:
         undefined = source.undefined
         if undefined is not None:
             whole = np.repeat(undefined, source.data.itemsize)
-            undefined = whole.reshape(-1, kind.itemsize).any(axis=1)
+            undefined = np.asarray(whole.reshape(-1, kind.itemsize).any(axis=1))
         return Register(np.ascontiguousarray(source.data).view(kind), undefined)
 
     return run

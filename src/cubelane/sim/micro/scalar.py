@@ -11,10 +11,11 @@ from xdsl.ir import Attribute, Operation
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.pto.op import PtoOp
 from cubelane.ir.pto.types import PtrType, element_bits
-from cubelane.sim.micro.elements import dtype_of, is_float, wrapped
+from cubelane.sim.micro.elements import dtype_of, integer_bits, wrapped
 from cubelane.sim.micro.memory import Fault
 
-Function = Callable[..., Any]
+Binary = Callable[[Any, Any], Any]
+Function = Callable[[], Any] | Callable[[Any], Any] | Binary | Callable[[Any, Any, Any], Any]
 
 
 def _quotient(a: int, b: int) -> int:
@@ -72,7 +73,7 @@ _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui"
 
 def bits_of(kind: Attribute) -> int:
     """The width of an integer type; an index has 64 bits."""
-    return kind.width.data if isinstance(kind, IntegerType) else 64
+    return integer_bits(kind) or 64
 
 
 def scalar_function(op: Operation) -> Function | None:
@@ -155,8 +156,8 @@ def _cast(op: Operation) -> Function:
 
 def _conversion(op: Operation) -> Function:
     kind = op.results[0].type
-    if isinstance(kind, IntegerType | IndexType) and not is_float(dtype_of(kind)):
-        bits, signed = bits_of(kind), dtype_of(kind).kind != "u"
+    if isinstance(kind, IntegerType) or isinstance(kind, IndexType):
+        bits, signed = bits_of(op.results[0].type), dtype_of(op.results[0].type).kind != "u"
         return lambda a: wrapped(int(a), bits, signed)
     return lambda a: a
 

@@ -82,7 +82,7 @@ def _mem_bar(op: PtoOp) -> Vector:
 
 
 def _register(data: Array, undefined: Array | None, kind: DType) -> Register:
-    mark = None if undefined is None else undefined.reshape(-1, kind.itemsize).any(axis=1)
+    mark = None if undefined is None else np.asarray(undefined.reshape(-1, kind.itemsize).any(axis=1))
     return Register(data.view(kind), mark)
 
 
@@ -147,7 +147,7 @@ def _vlds(op: PtoOp) -> Vector:
         data, undefined = fetch(lane, place, start, size)
         mark = None
         if undefined is not None:
-            mark = arrange(undefined.reshape(-1, narrow.itemsize).any(axis=1))
+            mark = arrange(np.asarray(undefined.reshape(-1, narrow.itemsize).any(axis=1)))
             mark = np.repeat(mark, narrow.itemsize)
         if name not in ("", "NORM"):
             data = np.ascontiguousarray(arrange(data.view(narrow))).view(np.uint8)

@@ -7,6 +7,7 @@ is not affine makes an answer open (`exact` is False), never wrong.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache, reduce
 
 import islpy as isl
 from xdsl.dialects.func import FuncOp
@@ -42,7 +43,18 @@ class Window:
 
     def cells(self, lane: int) -> "isl.Set":
         """The cells that one lane touches."""
-        return isl.Set(self.text.replace(LANE, str(lane)))
+        return _parsed(self.text.replace(LANE, str(lane)))
+
+
+@lru_cache(maxsize=4 * MANY)
+def _parsed(text: str) -> "isl.Set":
+    return isl.Set(text)
+
+
+def _all_cells(windows: list[Window], lane: int) -> "isl.Set":
+    """The cells that a lane touches by any of the windows."""
+    first, *others = (window.cells(lane) for window in windows)
+    return reduce(lambda one, two: one.union(two), others, first)
 
 
 class LaneWindows:
@@ -68,6 +80,8 @@ class LaneWindows:
         for windows in self.by_tensor.values():
             exact = [w for w in windows if w.exact]
             writes = [w for w in exact if w.writes]
+            if not writes or _apart(writes, exact):
+                continue
             for other in exact:
                 for write in writes:
                     if _may_meet(write, other):
@@ -80,6 +94,11 @@ class LaneWindows:
             windows = ours.get(name_of(tensor), [])
             if all(w.exact and COMPUTED not in w.text for w in (*wanted, *windows)):
                 yield from _uncovered(tensor, wanted, windows)
+
+
+def _apart(writes: list[Window], windows: list[Window]) -> bool:
+    """Whether no lane writes a cell that the other touches: one test for all pairs."""
+    return all(_all_cells(writes, lane).intersect(_all_cells(windows, 1 - lane)).is_empty() for lane in (0, 1))
 
 
 def _may_meet(write: Window, other: Window) -> bool:

@@ -8,6 +8,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from cubelane.ptodsl import flow
@@ -45,22 +46,23 @@ def rewritten(function: Callable[..., Any], control_flow: bool = True) -> Callab
 
 
 def _compiled(function: Callable[..., Any], tree: ast.Module, name: str) -> Callable[..., Any]:
-    """Compiles in the globals of the original, with the variables it closes over."""
-    cells = inspect.getclosurevars(function).nonlocals
-    outer = ast.parse(f"def __outer__({', '.join([RUNTIME, *cells])}):\n    return {name}")
+    """Compiles in the globals of the original, sharing the variables it closes over."""
+    original = inspect.unwrap(function)
+    assert isinstance(original, FunctionType)
+    names = original.__code__.co_freevars
+    outer = ast.parse(f"def __outer__({', '.join([RUNTIME, *names])}):\n    return {name}")
     shell = outer.body[0]
     assert isinstance(shell, ast.FunctionDef)
     shell.body.insert(0, tree.body[0])
     ast.fix_missing_locations(outer)
-    namespace: dict[str, Any] = {}
-    scope = getattr(function, "__globals__", {})
-    exec(compile(outer, inspect.getsourcefile(function) or "<kernel>", "exec"), scope, namespace)
-    made = namespace["__outer__"](flow, *cells.values())
-    made.__defaults__, made.__kwdefaults__ = (
-        getattr(function, "__defaults__", None),
-        getattr(function, "__kwdefaults__", None),
-    )
-    made.__module__, made.__qualname__ = function.__module__, function.__qualname__
+    code = compile(outer, original.__code__.co_filename, "exec")
+    for wanted in ("__outer__", name):
+        code = next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == wanted)
+    cells = dict(zip(names, original.__closure__ or (), strict=True)) | {RUNTIME: CellType(flow)}
+    closure = tuple(cells[free] for free in code.co_freevars)
+    made = FunctionType(code, original.__globals__, name, original.__defaults__, closure)
+    made.__kwdefaults__ = original.__kwdefaults__ or {}
+    made.__module__, made.__qualname__ = original.__module__, original.__qualname__
     return made
 
 

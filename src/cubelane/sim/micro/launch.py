@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -19,7 +19,7 @@ from cubelane.passes.pto.pipeline import NORMALIZATION, VPTO, run
 from cubelane.sim.micro import control, matrix, reductions, registers, transfers, vector_memory
 from cubelane.sim.micro.board import Board
 from cubelane.sim.micro.cluster import MACHINES, Group
-from cubelane.sim.micro.elements import Array, dtype_of
+from cubelane.sim.micro.elements import dtype_of
 from cubelane.sim.micro.memory import GlobalMemory
 from cubelane.sim.micro.program import Program, Units
 
@@ -183,9 +183,9 @@ def _bound(entry: FuncOp, arguments: Sequence[Any], gm: GlobalMemory) -> list[An
         kind = parameter.type
         if isinstance(kind, PtrType):
             expected = dtype_of(kind.element)
-            array = _array(argument)
+            array: Any = argument if isinstance(argument, np.ndarray) else None  # pyright: ignore[reportUnknownVariableType]
             if array is None or array.dtype.itemsize != expected.itemsize:
-                got = type(argument).__name__ if array is None else array.dtype
+                got = type(cast(Any, argument)).__name__ if array is None else array.dtype
                 message = f"argument '{label}' of {name} must be an array of {expected}, got {got}"
                 raise Diagnostic(message, where, code="arguments")
             values.append(gm.place(label, array))
@@ -193,7 +193,3 @@ def _bound(entry: FuncOp, arguments: Sequence[Any], gm: GlobalMemory) -> list[An
             scalar = dtype_of(kind)
             values.append(int(argument) if scalar.kind in "iu" else scalar.type(argument))
     return values
-
-
-def _array(value: Any) -> Any:
-    return value if isinstance(value, np.ndarray) else None

@@ -1,0 +1,53 @@
+"""How long a compiled kernel takes in the timing model: its trace once, its timeline for any ring depth."""
+
+from dataclasses import dataclass
+
+from cubelane.check.arrays import arguments_of, parameter_names
+from cubelane.check.compiled import CompiledKernel, compile_program
+from cubelane.check.execute import draw_inputs
+from cubelane.check.kernel_file import Arrays, Judge
+from cubelane.ir.diagnostic import Diagnostic
+from cubelane.sim.machine import entry_functions
+from cubelane.sim.timeline import Timeline
+from cubelane.sim.timing_replay import Replay, Stalled
+from cubelane.sim.timing_trace import Launch, trace
+from cubelane.targets import TARGETS
+from cubelane.targets.rates import RATES
+
+
+@dataclass
+class Timed:
+    """The trace of a kernel on given inputs. `complete` is False where the run ended early."""
+
+    target: str
+    launches: list[Launch]
+    complete: bool
+
+    def timeline(self, depth: int | None = None) -> Timeline | None:
+        """The timeline with rings of `depth` slots (None: as compiled); None if the cores would wait for ever."""
+        try:
+            return Replay(TARGETS[self.target], RATES[self.target], depth).run(self.launches)
+        except Stalled:
+            return None
+
+
+def timed(compiled: CompiledKernel, judge: Judge | None = None, *, seed: int = 0) -> Timed:
+    """Runs the kernel once on the inputs of its file (or drawn ones) and keeps what each core executed."""
+    given: Arrays = judge.inputs() if judge and judge.inputs else draw_inputs(compiled.source, seed)
+    functions = entry_functions(compiled.module)
+    arguments: Arrays = {}
+    for function in functions:
+        arguments = {**arguments_of(function, dict(given)), **arguments}
+    calls = [(f.sym_name.data, [arguments[n] for n in parameter_names(f)]) for f in functions]
+    launches, findings = trace(compiled.module, calls)
+    return Timed(compiled.target, launches, not findings)
+
+
+def unsplit_cycles(compiled: CompiledKernel, judge: Judge | None = None, *, seed: int = 0) -> int | None:
+    """Cycles of the same kernel with no split; None where it is refused without one."""
+    try:
+        whole = compile_program(compiled.source, compiled.target, "none")
+    except Diagnostic:
+        return None
+    timeline = timed(whole, judge, seed=seed).timeline()
+    return timeline.cycles if timeline else None

@@ -1,0 +1,178 @@
+"""Which ops each core really executed: the emitted programs run once with a mark behind every statement.
+
+The trace follows loops, branches and run-time extents exactly, whatever they depend on. It holds no times; the replay
+(`timing_replay`) puts it on a time axis.
+"""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from cubelane.emit.numpy_program import EmittedFunction
+from cubelane.ir.diagnostic import Diagnostic, Location
+from cubelane.ir.kernel import functions_of
+from cubelane.ir.surface import SurfaceOp
+from cubelane.sim.group import Group, Member, Schedule
+from cubelane.sim.machine import Executable, Machine, Stopped
+from cubelane.sim.primitives import Poison
+
+OP, ENTER, NEXT, THEN, ELSE = "op", "enter", "next", "then", "else"
+"""What a mark says: an op ran, a loop begins, an iteration ended, a branch ended."""
+
+MARK = "mark"
+CONTROL = frozenset({scf.ForOp.name, scf.WhileOp.name, scf.IfOp.name})
+
+
+@dataclass(frozen=True)
+class Step:
+    """One mark: what happened to which op; the valid extents of its result where only the run knows them."""
+
+    kind: str
+    op: Operation
+    valid: tuple[int, ...] | None = None
+
+
+@dataclass
+class AgentTrace:
+    """The steps of one core."""
+
+    name: str
+    lane: int | None
+    function: FuncOp
+    steps: list[Step] = field(default_factory=list[Step])
+
+
+@dataclass
+class Launch:
+    """One launch of the core group: its agents and the depth of each ring (direction, pipe)."""
+
+    agents: list[AgentTrace]
+    rings: dict[tuple[str, int], int]
+
+
+class Instrumented:
+    """A program of a core with marks in it, and the op each mark stands for."""
+
+    def __init__(self, emitted: EmittedFunction, function: FuncOp):
+        self.emitted, self.function = emitted, function
+        self.ops: dict[int, Operation] = {}
+        self._queues: dict[tuple[str, Location], list[Operation]] = {}
+        self._taken: Counter[tuple[str, Location]] = Counter()
+        for op in function.walk():
+            self._queues.setdefault((op.name, Location.of(op)), []).append(op)
+        tree = ast.parse(emitted.text)
+        body = tree.body[0]
+        assert isinstance(body, ast.FunctionDef)
+        self.names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        body.body = list(self._marked(body.body))
+        self.code = compile(ast.fix_missing_locations(tree), f"<{emitted.name}>", "exec")
+
+    def _marked(self, body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+        for statement in body:
+            line = self.emitted.line(statement.lineno)
+            if isinstance(statement, ast.For | ast.While) and (op := self._next(line.op, line.location)) is not None:
+                self.ops[statement.lineno] = op
+                yield self._mark(statement, ENTER)
+                statement.body = [*self._marked(statement.body), self._mark(statement.body[-1], NEXT, statement)]
+                yield statement
+            elif isinstance(statement, ast.If) and line.op == scf.IfOp.name:
+                yield from self._branches(statement, line.op, line.location)
+            else:
+                yield statement
+                yield from self._after(statement)
+
+    def _branches(self, statement: ast.If, name: str, location: Location) -> Iterator[ast.stmt]:
+        op = self._next(name, location)
+        assert op is not None
+        self.ops[statement.lineno] = op
+        statement.body = [*self._marked(statement.body), self._mark(statement.body[-1], THEN, statement)]
+        if statement.orelse:
+            statement.orelse = [*self._marked(statement.orelse), self._mark(statement.orelse[-1], ELSE, statement)]
+        yield statement
+
+    def _after(self, statement: ast.stmt) -> Iterator[ast.stmt]:
+        line = self.emitted.line(statement.lineno)
+        if isinstance(statement, ast.Assign) and line.variable is not None:
+            if any(isinstance(t, ast.Name) and t.id == f"{line.variable}_valid" for t in statement.targets):
+                return
+        if isinstance(statement, ast.Return | ast.Pass) or line.op in CONTROL:
+            return
+        op = self._next(line.op, line.location)
+        if isinstance(op, SurfaceOp):
+            self.ops[statement.lineno] = op
+            companion = f"{line.variable}_valid"
+            yield self._mark(statement, OP, valid=companion if companion in self.names else None)
+
+    def _next(self, name: str, location: Location) -> Operation | None:
+        key = (name, location)
+        queue = self._queues.get(key, [])
+        if self._taken[key] >= len(queue):
+            return None
+        self._taken[key] += 1
+        return queue[self._taken[key] - 1]
+
+    @staticmethod
+    def _mark(place: ast.stmt, kind: str, owner: ast.stmt | None = None, valid: str | None = None) -> ast.stmt:
+        number = (owner or place).lineno
+        extents: ast.expr = ast.Constant(None) if valid is None else ast.Name(valid, ast.Load())
+        call = ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(kind), ast.Constant(number), extents], [])
+        return ast.copy_location(ast.Expr(call), place)
+
+
+class TracedMachine(Machine):
+    """A machine that notes what its cores execute. A launch that fails ends the trace."""
+
+    def __init__(self, executable: Executable):
+        super().__init__(executable, Schedule(), Poison())
+        self.functions = {f.sym_name.data: f for f in functions_of(executable.module)}
+        self.instrumented: dict[str, Instrumented] = {}
+        self.launches: list[Launch] = []
+
+    def together(self, *calls: tuple[str, Sequence[Any]]) -> list[Any]:
+        """Runs the members of a group and keeps their traces."""
+        members: list[Member] = []
+        for name, arguments in calls:
+            if name not in self.instrumented:
+                self.instrumented[name] = Instrumented(self.programs[name], self.functions[name])
+            members.append(Member(self.programs[name], self.instrumented[name].code, arguments, self.lanes[name]))
+        self.memory.clear_log()
+        group = Group(members, self.memory, self.poison, self.schedule)
+        agents = [self._listen(agent.function.__globals__, agent.member, agent.core.name, agent.lane)
+                  for agent in group.agents]  # fmt: skip
+        results = group.run()
+        self.launches.append(Launch(agents, {key: ring.slot_num for key, ring in group.rings.items()}))
+        self.findings += group.findings
+        if group.findings:
+            raise Stopped
+        return results
+
+    def _listen(self, namespace: dict[str, Any], member: Member, name: str, lane: int | None) -> AgentTrace:
+        program = self.instrumented[member.program.name]
+        trace = AgentTrace(name, lane, program.function)
+        ops, steps = program.ops, trace.steps
+
+        def mark(kind: str, number: int, valid: Sequence[int] | None) -> None:
+            steps.append(Step(kind, ops[number], None if valid is None else tuple(int(v) for v in valid)))
+
+        namespace[MARK] = mark
+        return trace
+
+
+def trace(module: ModuleOp, calls: Sequence[tuple[str, Sequence[Any]]]) -> tuple[list[Launch], list[Diagnostic]]:
+    """Runs the entry functions once; the launches in order, and what went wrong (then the last launch is cut short)."""
+    machine = TracedMachine(Executable(module))
+    try:
+        if len(calls) == 1:
+            machine.call(*calls[0])
+        else:
+            machine.together(*calls)
+    except Stopped:
+        pass
+    return machine.launches, machine.findings

@@ -1,7 +1,10 @@
 """`cubelane check`: every checker on one kernel, a table, exit 1 on a finding."""
 
+from cubelane.check.budget import HEADER as BUDGET_HEADER
+from cubelane.check.budget import budget
 from cubelane.check.compiled import compile_program
 from cubelane.check.kernel_file import read_judge, read_program, split_name
+from cubelane.check.protocol import check_protocol
 from cubelane.cli import micro
 from cubelane.cli.boundary import parser, report
 from cubelane.cli.options import add_mode, add_target
@@ -20,9 +23,14 @@ def main(argv: list[str]) -> int:
         return micro.run("check", given)
     compiled = compile_program(read_program(given.file), given.target, given.mode)
     verdict = compiled.judge(read_judge(split_name(given.file)[0]))
+    protocols = check_protocol(compiled.module)
+    findings = [*verdict.findings, *(finding for protocol in protocols for finding in protocol.findings)]
     rows = [("execution", "ok" if not verdict.findings else verdict.findings[0].code)]
+    rows += [(f"protocol of {protocol.kernel}", str(protocol).partition(": ")[2]) for protocol in protocols]
     rows += [(f"equal to the {name}", "ok" if c.equal else str(c)) for name, c in verdict.comparisons.items()]
     print(table(("check", "verdict"), rows))
-    for finding in verdict.findings:
+    used = [row.row() for row in budget(compiled.module)]
+    print("\n" + table(BUDGET_HEADER, used))
+    for finding in findings:
         report(finding)
-    return 0 if verdict.equal else 1
+    return 0 if verdict.equal and not findings else 1

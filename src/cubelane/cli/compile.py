@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
         program, judge = read_program(given.file), judge_of(given)
         keep = bool(given.folder) or given.validate == "each"
         compiled = compile_program(
-            read_program(given.file), given.target, given.mode, keep_stages=keep, progress=progress
+            program, given.target, given.mode, keep_stages=keep, progress=progress
         )
         progress("simulate")
         verdict = judged(compiled, judge, given)

@@ -7,8 +7,10 @@ from xdsl.passes import ModulePass
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from cubelane.ir.context import DIALECTS
+from cubelane.ir.pto.text import pto_dialect
 from cubelane.passes import pipeline
 from cubelane.passes.choose_split_mode import ChooseSplitMode
+from cubelane.passes.pto.pipeline import ALL_PASSES
 
 
 class CubelaneOptMain(xDSLOptMain):
@@ -19,16 +21,23 @@ class CubelaneOptMain(xDSLOptMain):
         for dialect in DIALECTS:
             if dialect.name not in self.ctx.registered_dialect_names:
                 self.ctx.register_dialect(dialect.name, _constant(dialect))
+        self.ctx.register_dialect("pto", pto_dialect)
 
     def register_all_passes(self) -> None:
         super().register_all_passes()
         self.register_pass(ChooseSplitMode.name, lambda: ChooseSplitMode)
         for step in pipeline.PASSES:
             self.register_pass(step.name, _pass_of(step))
+        for name, rewrite in ALL_PASSES.items():
+            self.register_pass(name, _constant_pass(rewrite))
 
 
 def _constant(dialect: Dialect) -> Callable[[], Dialect]:
     return lambda: dialect
+
+
+def _constant_pass(rewrite: type[ModulePass]) -> Callable[[], type[ModulePass]]:
+    return lambda: rewrite
 
 
 def _pass_of(step: pipeline.Pass) -> Callable[[], type[ModulePass]]:

@@ -102,6 +102,12 @@ PASSES: tuple[Pass, ...] = (
 BY_NAME: dict[str, Pass] = {stage.name: stage for stage in PASSES}
 """The passes by name."""
 
+VERIFIERS: dict[str, tuple[str, str]] = {
+    REGIONS: ("cubelane.passes.verify_aiv_split", "verify-aiv-split"),
+    EXPANDED: ("cubelane.passes.verify_mixed_kernel_expanded", "verify-mixed-kernel-expanded"),
+}
+"""Properties that are verified behind every pass that produces them: where the verifier lives, and its name."""
+
 TILE_STAGE = "resolve-backend-op-layouts"
 """The last pass before the two lanes are told apart."""
 
@@ -120,6 +126,8 @@ def run(program: ModuleOp, until: str | None = None, after: After | None = None)
     for stage in PASSES:
         if stage.applies_to(program):
             stage(program)
+            for prop in sorted(stage.produced & VERIFIERS.keys()):
+                Pass(VERIFIERS[prop][1], VERIFIERS[prop][0])(program)
             if after is not None:
                 after(stage, program)
         if stage is last:

@@ -12,6 +12,7 @@ from cubelane.analysis.lane_share import Split, axis_word, name_of
 from cubelane.analysis.lane_values import LaneValues, control_of
 from cubelane.analysis.valid_extents import LaneExtent, ValidExtents, lane_share_of
 from cubelane.ir.diagnostic import Location, refuse
+from cubelane.ir.kernel import SplitRegionOp
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import Split as Behaviour
 from cubelane.ir.traits import Splits
@@ -48,16 +49,27 @@ def check(block: Block, mode: SplitMode) -> None:
             _check_control(op, values)
             if not _to_lanes(op):
                 _check_bands(op, mode)
-    end = block.last_op
-    assert end is not None
-    for value in end.operands:
-        if value in values.halves:
+    region, end = block.parent_op(), block.last_op
+    assert isinstance(region, SplitRegionOp) and end is not None
+    for value, result in zip(end.operands, region.results, strict=True):
+        if value in values.halves and not _stays_on_the_lanes(result, mode):
             raise refuse(
                 end,
                 f"'{name_of(value)}' is used outside the region, but each lane holds only its part of it",
                 instead="join the parts inside the region: pl.aic_gather(..), or store the tile there",
                 code="halved-value-leaves-region",
             )
+
+
+def _stays_on_the_lanes(result: SSAValue, mode: SplitMode) -> bool:
+    """Whether a half leaves its region only for other regions of the same mode, where each lane still has its own."""
+    for use in result.uses:
+        inside: Operation | None = use.operation
+        while inside is not None and not isinstance(inside, SplitRegionOp):
+            inside = inside.parent_op()
+        if inside is None or inside.mode.mode is not mode:
+            return False
+    return True
 
 
 def _to_lanes(op: Operation) -> bool:

@@ -1,0 +1,60 @@
+"""`cubelane report`: the explorer, one HTML file about one kernel."""
+
+import argparse
+from pathlib import Path
+
+from cubelane.check.compiled import CompiledKernel, Stage, Verdict, compile_program
+from cubelane.check.kernel_file import Judge, read_judge, read_program, split_name
+from cubelane.cli.artifacts import write_text
+from cubelane.cli.boundary import parser, report
+from cubelane.cli.options import add_mode, add_target, prepared
+from cubelane.cli.progress import Progress
+from cubelane.ir.diagnostic import Diagnostic
+from cubelane.passes import pipeline
+from cubelane.report.page import Subject, render
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command; 1 when the kernel is refused or wrong (the page is written all the same)."""
+    arguments = parser("report", "Write the explorer of a kernel: source, IR, lanes, timeline, memory, verdicts.")
+    arguments.add_argument("file", metavar="FILE[:KERNEL]", help="the kernel file")
+    arguments.add_argument("-o", dest="output", metavar="HTML", default="report.html", help="the page to write")
+    arguments.add_argument("--seed", type=int, default=0, help="seed of the inputs where the file defines none")
+    add_target(arguments)
+    add_mode(arguments)
+    given = arguments.parse_args(argv)
+    path = split_name(given.file)[0]
+    with Progress() as progress:
+        program, judge = read_program(given.file), read_judge(path)
+        try:
+            compiled = compile_program(program, given.target, given.mode, keep_stages=True, progress=progress)
+        except Diagnostic as problem:
+            write_text(Path(given.output), render(refused(given, problem)))
+            report(problem)
+            print(f"wrote {given.output}, which shows how far the kernel came")
+            return 1
+        progress("simulate")
+        verdict = compiled.judge(judge, seed=given.seed)
+        progress("draw")
+        write_page(Path(given.output), compiled, verdict, judge, str(path), given.seed)
+    print(f"wrote {given.output}: {compiled.name}, {verdict.word}")
+    return 0 if verdict.equal else 1
+
+
+def write_page(
+    output: Path, compiled: CompiledKernel, verdict: Verdict, judge: Judge, path: str, seed: int = 0
+) -> None:
+    """Writes the page of a compiled kernel."""
+    subject = Subject(compiled.source, compiled.target, compiled.stages, path, compiled, verdict, judge, seed=seed)
+    write_text(output, render(subject))
+
+
+def refused(given: argparse.Namespace, problem: Diagnostic) -> Subject:
+    """What there is to see of a refused kernel: the program after each pass that ran."""
+    source = prepared(read_program(given.file), given)
+    stages: list[Stage] = []
+    try:
+        pipeline.run(source.clone(), after=lambda step, module: stages.append(Stage(step.name, module.clone())))
+    except Diagnostic as again:
+        problem = again
+    return Subject(source, given.target, stages, str(split_name(given.file)[0]), refusal=problem)

@@ -17,11 +17,17 @@ from cubelane.targets.rates import RATES
 
 @dataclass
 class Timed:
-    """The trace of a kernel on given inputs. `complete` is False where the run ended early."""
+    """The trace of a kernel on given inputs (`arrays` by parameter). `findings` tells why a run ended early."""
 
     target: str
     launches: list[Launch]
-    complete: bool
+    findings: list[Diagnostic]
+    arrays: Arrays
+
+    @property
+    def complete(self) -> bool:
+        """Whether all cores ran to their end."""
+        return not self.findings
 
     def timeline(self, depth: int | None = None) -> Timeline | None:
         """The timeline with rings of `depth` slots (None: as compiled); None if the cores would wait for ever."""
@@ -40,7 +46,7 @@ def timed(compiled: CompiledKernel, judge: Judge | None = None, *, seed: int = 0
         arguments = {**arguments_of(function, dict(given)), **arguments}
     calls = [(f.sym_name.data, [arguments[n] for n in parameter_names(f)]) for f in functions]
     launches, findings = trace(compiled.module, calls)
-    return Timed(compiled.target, launches, not findings)
+    return Timed(compiled.target, launches, findings, arguments)
 
 
 def unsplit_cycles(compiled: CompiledKernel, judge: Judge | None = None, *, seed: int = 0) -> int | None:

@@ -49,12 +49,23 @@ class AgentTrace:
     steps: list[Step] = field(default_factory=list[Step])
 
 
+@dataclass(frozen=True)
+class Write:
+    """One window of a tensor that a core wrote, and the op that did."""
+
+    agent: str
+    tensor: Any
+    index: tuple[slice, ...]
+    location: Location
+
+
 @dataclass
 class Launch:
-    """One launch of the core group: its agents and the depth of each ring (direction, pipe)."""
+    """One launch of the core group: its agents, the depth of each ring (direction, pipe), what was written where."""
 
     agents: list[AgentTrace]
     rings: dict[tuple[str, int], int]
+    writes: list[Write] = field(default_factory=list[Write])
 
 
 class Instrumented:
@@ -147,7 +158,8 @@ class TracedMachine(Machine):
         agents = [self._listen(agent.function.__globals__, agent.member, agent.core.name, agent.lane)
                   for agent in group.agents]  # fmt: skip
         results = group.run()
-        self.launches.append(Launch(agents, {key: ring.slot_num for key, ring in group.rings.items()}))
+        depths = {key: ring.slot_num for key, ring in group.rings.items()}
+        self.launches.append(Launch(agents, depths, list(_writes(group))))
         self.findings += group.findings
         if group.findings:
             raise Stopped
@@ -163,6 +175,13 @@ class TracedMachine(Machine):
 
         namespace[MARK] = mark
         return trace
+
+
+def _writes(group: Group) -> Iterator[Write]:
+    """The windows that were written, in order."""
+    for tensor, index, number, place in group.stores:
+        agent = group.agents[number]
+        yield Write(agent.core.name, tensor, index, agent.line(place).location)
 
 
 def trace(module: ModuleOp, calls: Sequence[tuple[str, Sequence[Any]]]) -> tuple[list[Launch], list[Diagnostic]]:

@@ -131,9 +131,9 @@ def other_mode(mode: SplitMode) -> SplitMode:
 
 
 def name_of(value: SSAValue) -> str:
-    """The user's name of a value, or what made it where the user gave none."""
-    if value.name_hint:
-        return value.name_hint
+    """The user's name of a value (without what passes added to it), or what made it where the user gave none."""
+    if value.name_hint and (name := value.name_hint.split("__")[0]):
+        return name
     owner = value.owner
     return getattr(owner, "name", "a loop value")
 

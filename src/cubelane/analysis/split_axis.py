@@ -43,7 +43,8 @@ class Link:
     share: Share
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.location})"
+        made = "carried as" if self.op.dialect_name() == "scf" else self.op.name.partition(".")[2]
+        return f"{made} {self.name} ({self.location})"
 
 
 class SplitAxes:

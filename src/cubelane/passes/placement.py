@@ -95,8 +95,10 @@ def retype(value: SSAValue, type_: Attribute) -> SSAValue:
 
 
 def base_name(value: SSAValue) -> str:
-    """The user's name of a value, without what passes appended; `t` for a value without a name."""
-    return (value.name_hint or "t").split("__")[0] or "t"
+    """The user's name of a value without what passes added; the spelling of its op where the user gave it none."""
+    spelling = getattr(value.owner, "SPELLING", "t")
+    return (value.name_hint or spelling).split("__")[0] or "t"
+
 
 
 class Constants:

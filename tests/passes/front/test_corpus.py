@@ -38,12 +38,16 @@ def read(folder: Path, target: str, file: str = "kernel.py") -> ModuleOp:
     return module
 
 
+REFUSED = {"forgotten_shard", "region_none_colsum", "region_none_with_boundary"}
+"""Kernels that AivSplitValid refuses: a missing boundary, and boundaries in a region without split axis."""
+
+
 def expectations() -> list[tuple[Path, str]]:
     """Cases whose printed tile stage is a goal, and the target."""
     cases: list[tuple[Path, str]] = []
     for folder in TENSOR:
         facts = json.loads((folder / "case.json").read_text(encoding="utf-8"))
-        if facts["want"] == "structural" and folder.name not in OTHER_BLOCKS:
+        if facts["want"] == "structural" and folder.name not in {*OTHER_BLOCKS, *REFUSED}:
             cases += [
                 (folder, target) for target in ("a2a3", "a5") if (folder / "expected" / target / "tile.py").exists()
             ]
@@ -79,8 +83,8 @@ def test_every_stage_prints_and_parses_back(folder: Path, target: str):
     try:
         run(module, TILE_STAGE, reparse)
     except Diagnostic as refused:
-        assert folder.name == "forgotten_shard"
-        assert "aiv_shard" in str(refused) and "`y`" in str(refused)
+        assert folder.name in REFUSED
+        assert "aiv_shard" in str(refused)
 
 
 @pytest.mark.parametrize("folder", TILE, ids=lambda folder: folder.name)
@@ -91,5 +95,9 @@ def test_kernel_at_tile_level_is_left_as_it_is(folder: Path):
     except Diagnostic:
         pytest.skip("refused by the parser")
     before = str(module)
+    if folder.name in REFUSED:
+        with pytest.raises(Diagnostic, match="NONE"):
+            run(module, TILE_STAGE, verified)
+        return
     run(module, TILE_STAGE, verified)
     assert (str(module) == before) is (folder.name not in REPAIRED)

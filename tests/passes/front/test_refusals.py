@@ -54,14 +54,14 @@ CASES = [
         "missing-shard",
         REGION + "    z = pl.exp(y)\n    out = pl.assemble(out, z, [0, 0])",
         REGION + "    z = pl.exp(pl.aiv_shard(y))\n    out = pl.assemble(out, z, [lane * 16, 0])",
-        ("`y`", "aiv_shard"),
+        ("'y'", "aiv_shard"),
     ),
     Case(
         "vector-work-outside-region",
         REGION + "    z = pl.aiv_shard(y)\n    out = pl.assemble(out, z, [lane * 16, 0])\nlate = pl.exp(y)\n"
         "out = pl.assemble(out, late, [0, 0])",
         REGION + "    z = pl.exp(pl.aiv_shard(y))\n    out = pl.assemble(out, z, [lane * 16, 0])",
-        ("`y`", "outside"),
+        ("outside",),
     ),
     Case(
         "missing-gather",
@@ -69,7 +69,7 @@ CASES = [
         "p = pl.matmul(z, w, out_dtype=pl.FP32)\nout = pl.assemble(out, p, [0, 0])",
         REGION + "    z = pl.aic_gather(pl.cast(pl.aiv_shard(y), target_type=pl.FP16, mode='rint'))\n"
         "p = pl.matmul(z, w, out_dtype=pl.FP32)\nout = pl.assemble(out, p, [0, 0])",
-        ("`z`", "aic_gather"),
+        ("aic_gather",),
     ),
     Case(
         "no-way-into-acc",

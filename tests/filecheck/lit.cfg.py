@@ -1,4 +1,4 @@
-"""FileCheck tests of the PTO commands: `lit tests/filecheck/pto`."""
+"""FileCheck tests of passes and commands: `lit tests/filecheck`."""
 
 import os
 import sys
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import lit.formats
 
-config.name = "cubelane-pto"  # noqa: F821
+config.name = "cubelane"  # noqa: F821
 config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
-config.suffixes = [".pto"]  # noqa: F821
+config.suffixes = [".pto", ".mlir"]  # noqa: F821
 config.test_source_root = str(Path(__file__).parent)  # noqa: F821
 config.test_exec_root = tempfile.mkdtemp(prefix="cubelane-lit-")  # noqa: F821
 config.environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # noqa: F821

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from cubelane import language
 from cubelane.check.compiled import CompiledKernel, Verdict, compile_program
 from cubelane.check.kernel_file import Judge, read_judge, read_program, split_name
 from cubelane.check.summary import HEADER, Summary, summarize
+from cubelane.check.timing import timed, unsplit_cycles
 from cubelane.cli import micro
 from cubelane.cli.artifacts import write_text
 from cubelane.cli.boundary import parser, report
@@ -18,6 +20,8 @@ from cubelane.cli.options import add_mode, add_target
 from cubelane.cli.progress import Progress
 from cubelane.emit.numpy_program import emit_module
 from cubelane.report.terminal import render_json, table
+from cubelane.report.timing import timing_json, timing_text
+from cubelane.sim.timeline import Timeline
 
 
 def main(argv: list[str]) -> int:
@@ -37,22 +41,29 @@ def main(argv: list[str]) -> int:
         help="run the program after every pass, after the last one, or not at all",
     )
     arguments.add_argument("-o", dest="folder", metavar="DIR", help="write IR, programs and summary here")
+    arguments.add_argument("--report", metavar="HTML", help="write the explorer: one page about this compile")
+    arguments.add_argument("--trace", metavar="JSON", help="write the timeline for Perfetto or chrome://tracing")
+    arguments.add_argument("--no-timing", action="store_true", help="leave the figures of the timing model out")
     arguments.add_argument("--format", choices=("text", "json"), default="text", help="how to print the result")
     given = arguments.parse_args(argv)
     if micro.handles(given.file):
         return micro.run("compile", given)
     with Progress(enabled=given.format == "text") as progress:
         program, judge = read_program(given.file), judge_of(given)
-        keep = bool(given.folder) or given.validate == "each"
-        compiled = compile_program(
-            program, given.target, given.mode, keep_stages=keep, progress=progress
-        )
+        keep = bool(given.folder or given.report) or given.validate == "each"
+        compiled = compile_program(program, given.target, given.mode, keep_stages=keep, progress=progress)
         progress("simulate")
         verdict = judged(compiled, judge, given)
         summary = summarize(compiled, verdict)
         if given.folder:
             write_artifacts(Path(given.folder), compiled, verdict, summary)
-    show(summary, verdict, given.format)
+        progress("time")
+        timing = timing_of(compiled, judge, given) if verdict.run is not None and not verdict.findings else None
+        if given.report:
+            page = import_module("cubelane.report.page")  # heavy, and seldom asked for
+            html = page.render_compiled(compiled, verdict, judge, str(split_name(given.file)[0]), given.seed)
+            write_text(Path(given.report), html)
+    show(summary, verdict, given.format, timing)
     return 0 if verdict.equal else 1
 
 
@@ -74,12 +85,30 @@ def judge_of(given: argparse.Namespace) -> Judge:
     return Judge(judge.inputs, judge.golden, rtol, atol)
 
 
-def show(summary: Summary, verdict: Verdict, form: str) -> None:
-    """Prints the table row, and every finding and difference."""
+Timing = tuple[Timeline, int | None]
+"""A timeline, and the cycles of the same kernel without a split."""
+
+
+def timing_of(compiled: CompiledKernel, judge: Judge, given: argparse.Namespace) -> Timing | None:
+    """The figures of the timing model, and the trace file where one is asked for."""
+    if given.no_timing and not given.trace:
+        return None
+    timeline = timed(compiled, judge, seed=given.seed).timeline()
+    if timeline is None or not timeline.events:
+        return None
+    if given.trace:
+        write_text(Path(given.trace), json.dumps(timeline.chrome_trace(), indent=None, separators=(",", ":")) + "\n")
+    return None if given.no_timing else (timeline, unsplit_cycles(compiled, judge, seed=given.seed))
+
+
+def show(summary: Summary, verdict: Verdict, form: str, timing: Timing | None = None) -> None:
+    """Prints the table row, every finding and difference, and what the timing model says."""
     if form == "json":
         facts: dict[str, Any] = summary.as_json()
         facts["findings"] = json.loads(render_json(verdict.findings))
         facts["differences"] = {name: str(c) for name, c in verdict.comparisons.items() if not c.equal}
+        if timing:
+            facts["timing"] = timing_json(*timing)
         print(json.dumps(facts, indent=1))
         return
     print(table(HEADER, [summary.row()]))
@@ -88,6 +117,8 @@ def show(summary: Summary, verdict: Verdict, form: str) -> None:
     for name, comparison in verdict.comparisons.items():
         if not comparison.equal:
             print(f"differs from the {name}: {comparison}")
+    if timing:
+        print("\n" + timing_text(*timing))
 
 
 def write_artifacts(folder: Path, compiled: CompiledKernel, verdict: Verdict, summary: Summary) -> None:

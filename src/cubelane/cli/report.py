@@ -3,15 +3,15 @@
 import argparse
 from pathlib import Path
 
-from cubelane.check.compiled import CompiledKernel, Stage, Verdict, compile_program
-from cubelane.check.kernel_file import Judge, read_judge, read_program, split_name
+from cubelane.check.compiled import Stage, compile_program
+from cubelane.check.kernel_file import read_judge, read_program, split_name
 from cubelane.cli.artifacts import write_text
 from cubelane.cli.boundary import parser, report
 from cubelane.cli.options import add_mode, add_target, prepared
 from cubelane.cli.progress import Progress
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.passes import pipeline
-from cubelane.report.page import Subject, render
+from cubelane.report.page import Subject, render, render_compiled
 
 
 def main(argv: list[str]) -> int:
@@ -36,17 +36,9 @@ def main(argv: list[str]) -> int:
         progress("simulate")
         verdict = compiled.judge(judge, seed=given.seed)
         progress("draw")
-        write_page(Path(given.output), compiled, verdict, judge, str(path), given.seed)
+        write_text(Path(given.output), render_compiled(compiled, verdict, judge, str(path), given.seed))
     print(f"wrote {given.output}: {compiled.name}, {verdict.word}")
     return 0 if verdict.equal else 1
-
-
-def write_page(
-    output: Path, compiled: CompiledKernel, verdict: Verdict, judge: Judge, path: str, seed: int = 0
-) -> None:
-    """Writes the page of a compiled kernel."""
-    subject = Subject(compiled.source, compiled.target, compiled.stages, path, compiled, verdict, judge, seed=seed)
-    write_text(output, render(subject))
 
 
 def refused(given: argparse.Namespace, problem: Diagnostic) -> Subject:

@@ -58,6 +58,11 @@ def render(subject: Subject) -> str:
     )
 
 
+def render_compiled(compiled: CompiledKernel, verdict: Verdict, judge: Judge, path: str, seed: int = 0) -> str:
+    """The page of a compiled kernel whose stages were kept."""
+    return render(Subject(compiled.source, compiled.target, compiled.stages, path, compiled, verdict, judge, seed=seed))
+
+
 def _for_script(data: Any) -> str:
     """JSON that cannot end the script element it stands in, whatever names and strings it holds."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)

@@ -5,7 +5,7 @@
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -13,9 +13,13 @@ from types import ModuleType
 ALIASES = {
     "pypto.language": "cubelane.language",
     "pypto.passes": "cubelane.passes",
+    "pypto.ir": "cubelane.language.nodes",
     "ptodsl": "cubelane.ptodsl",
 }
 """Module of the other package to the module of ours that stands for it."""
+
+MEMBERS = {"pypto.DataType": ("cubelane.language", "DataType")}
+"""Names in the other package that are no modules."""
 
 PACKAGES = ("pypto",)
 """Packages that hold nothing but aliases."""
@@ -37,10 +41,13 @@ class _Alias(Loader):
             setattr(module, "__getattr__", _member_of(module.__name__))  # noqa: B010
 
 
-def _member_of(package: str):  # pyright: ignore[reportUnknownParameterType]
+def _member_of(package: str) -> Callable[[str], object]:
     def lookup(name: str) -> object:
         if f"{package}.{name}" in ALIASES:
             return importlib.import_module(ALIASES[f"{package}.{name}"])
+        if f"{package}.{name}" in MEMBERS:
+            module, member = MEMBERS[f"{package}.{name}"]
+            return getattr(importlib.import_module(module), member)
         raise AttributeError(f"cubelane does not provide {package}.{name}")
 
     return lookup

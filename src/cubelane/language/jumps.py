@@ -1,7 +1,7 @@
-"""`break` and `continue`: rewritten to structured control flow before a body is read (spec/front.md 1.5).
+"""`break`, `continue` and early `return`: made structured control flow before a body is read (spec/front.md 1.5).
 
-`continue` puts what follows it into the other arm of its `if`. A loop with a `break` becomes a `while` with a
-flag; what follows the `break` is guarded by it.
+`continue` and a `return` in an `if` put what follows them into the other arm. A loop with a `break` becomes a `while`
+with a flag; what follows the `break` is guarded by it.
 """
 
 import ast
@@ -20,12 +20,70 @@ def without_jumps(definition: Definition, statements: Sequence[ast.stmt]) -> ast
     if any(isinstance(inner, Jump) for node in body for inner in ast.walk(node)):
         body = Rewriter(definition).block(body, None)
     node = definition.node
+    if any(isinstance(s, ast.If) and _returns([s]) for s in body):
+        body = _with_one_return(definition, body)
     return ast.copy_location(
         ast.FunctionDef(
             name=node.name, args=node.args, body=body, decorator_list=[], returns=node.returns, type_comment=None
         ),
         node,
     )
+
+
+def _returns(statements: Sequence[ast.stmt]) -> list[ast.Return]:
+    """The returns in statements and in the arms of their ifs."""
+    found: list[ast.Return] = []
+    for node in statements:
+        if isinstance(node, ast.Return):
+            found.append(node)
+        elif isinstance(node, ast.If):
+            found += _returns(node.body) + _returns(node.orelse)
+    return found
+
+
+def _with_one_return(definition: Definition, statements: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements with a single return at the end; every way must return the same number of values."""
+    found = _returns(statements)
+    counts = {_count(node) for node in found}
+    place = definition.source.place(found[0])
+    if len(counts) != 1:
+        raise UnsupportedFeatureError("the returns of this function give different numbers of values", place)
+    names = [f"returned_{i}" for i in range(counts.pop())]
+    body, returned = _tail(definition, statements, names)
+    if not names:
+        return body
+    if not returned:
+        raise UnsupportedFeatureError("this function returns a value on some ways only", place)
+    near = found[-1]
+    loads: list[ast.expr] = [ast.copy_location(ast.Name(name, ast.Load()), near) for name in names]
+    value = loads[0] if len(loads) == 1 else ast.copy_location(ast.Tuple(loads, ast.Load()), near)
+    return [*body, ast.copy_location(ast.Return(value), near)]
+
+
+def _count(node: ast.Return) -> int:
+    if node.value is None:
+        return 0
+    return len(node.value.elts) if isinstance(node.value, ast.Tuple) else 1
+
+
+def _tail(definition: Definition, statements: Sequence[ast.stmt], names: list[str]) -> tuple[list[ast.stmt], bool]:
+    """Statements whose returns assign to `names`, and whether every way through them does."""
+    result: list[ast.stmt] = []
+    for position, node in enumerate(statements):
+        if isinstance(node, ast.Return):
+            values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value] if node.value else []
+            return result + [_assign(n, v, node) for n, v in zip(names, values, strict=True)], True
+        if isinstance(node, ast.If) and _returns([node]):
+            rest = list(statements[position + 1 :])
+            arms: list[list[ast.stmt]] = []
+            done: list[bool] = []
+            for arm in (node.body, node.orelse):
+                tail, returned = _tail(definition, [*arm, *rest], names)
+                arms.append(tail or [ast.copy_location(ast.Pass(), node)])
+                done.append(returned)
+            return [*result, ast.copy_location(ast.If(node.test, arms[0], arms[1]), node)], all(done)
+        result.append(node)
+    return result, False
 
 
 def _jumps_of(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

@@ -41,6 +41,9 @@ FP8E4M3FN, FP8E5M2, FP8E8M0 = (DataType(name, 8) for name in ("FP8E4M3FN", "FP8E
 DATA_TYPES: dict[str, DataType] = {name: value for name, value in globals().items() if isinstance(value, DataType)}
 """Every element type by name."""
 
+for _name, _dtype in DATA_TYPES.items():
+    setattr(DataType, _name, _dtype)  # `DataType.FP32` is the same object as `pl.FP32`
+
 
 class MemorySpace(Enum):
     """Where a tile lives."""

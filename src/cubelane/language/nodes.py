@@ -1,0 +1,15 @@
+"""What scripts know as `pypto.ir`: the program as an object, and its text."""
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from cubelane.language.kernel_module import Program
+from cubelane.language.printing.programs import print_function, print_program
+
+
+def python_print(node: ModuleOp | FuncOp, prefix: str = "pl", concise: bool = False) -> str:
+    """The text of a program or of a function in the language."""
+    return print_program(node) if isinstance(node, ModuleOp) else print_function(node)
+
+
+__all__ = ["Program", "python_print"]

@@ -111,14 +111,14 @@ def show(summary: Summary, verdict: Verdict, form: str, timing: Timing | None = 
             facts["timing"] = timing_json(*timing)
         print(json.dumps(facts, indent=1))
         return
+    if timing:
+        print(timing_text(*timing) + "\n")
     print(table(HEADER, [summary.row()]))
     for finding in verdict.findings:
         report(finding)
     for name, comparison in verdict.comparisons.items():
         if not comparison.equal:
             print(f"differs from the {name}: {comparison}")
-    if timing:
-        print("\n" + timing_text(*timing))
 
 
 def write_artifacts(folder: Path, compiled: CompiledKernel, verdict: Verdict, summary: Summary) -> None:

@@ -15,6 +15,7 @@ COMMANDS = {
     "emit": "Print the programs of the cores.",
     "check": "Run every checker; exit 1 on a finding.",
     "report": "Write the explorer: one HTML page with source, IR, lanes, timeline, memory and verdicts.",
+    "tune": "Try all split modes and ring depths; rank them by the timing model.",
     "demo": "Compile all examples on both targets in every legal mode.",
     "run": "Run a script that imports pypto, unmodified, on cubelane.",
     "opt": "An xdsl-opt with our dialects and passes.",

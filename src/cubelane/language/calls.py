@@ -6,9 +6,10 @@ from typing import Any
 
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.surface import Bound
+from cubelane.ir.surface import Bound, SurfaceOp
 from cubelane.ir.traits import Split, Splits
 from cubelane.ir.types import TensorType, TileType
 from cubelane.language.annotations import dtype_of
@@ -165,7 +166,7 @@ class Calls:
         try:
             made = op.from_call(bound, result_type)
             self.body.emitter.emit(made, given.call)
-            made.verify_()
+            verify_once(made)
         except ParserError:
             raise
         except Diagnostic as problem:
@@ -176,7 +177,7 @@ class Calls:
                 instead=problem.instead,
                 code=problem.code,
             ) from None
-        except MISUSES:
+        except (*MISUSES, VerifyException):
             shown = ", ".join(described(v) for v in given.positional)
             raise self.refuse(given.call, f"pl.{given.word}: the arguments do not fit ({shown})") from None
         if not made.results:
@@ -243,6 +244,18 @@ class Calls:
         if not op.results:
             return Nothing()
         return op.results[0] if len(op.results) == 1 else Several(tuple(op.results))
+
+
+_VERIFIED: set[tuple[object, ...]] = set()
+
+
+def verify_once(op: SurfaceOp) -> None:
+    """Verifies an op, unless one of the same class on the same types was found good before."""
+    key = (type(op), tuple(o.type for o in op.operands), tuple(r.type for r in op.results), *op.properties)
+    if op.STATED or key not in _VERIFIED:
+        op.verify(verify_nested_ops=False)
+        if len(_VERIFIED) < 10_000:
+            _VERIFIED.add(key)
 
 
 def fits(actual: Attribute, wanted: Attribute) -> bool:

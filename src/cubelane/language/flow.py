@@ -8,8 +8,12 @@ import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from cubelane.language.source import children
+
 Names = frozenset[str]
 NONE: Names = frozenset()
+COMPOUND = (ast.If, ast.For, ast.While, ast.With)
+"""Statements that hold statements."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +35,15 @@ class Effect:
 
 def names_read(nodes: Iterable[ast.AST | None]) -> Names:
     """The names that expressions mention."""
-    return frozenset(
-        child.id for node in nodes if node is not None for child in ast.walk(node) if isinstance(child, ast.Name)
-    )
+    found: set[str] = set()
+    stack = [node for node in nodes if node is not None]
+    while stack:
+        node = stack.pop()
+        if type(node) is ast.Name:
+            found.add(node.id)
+        else:
+            stack += children(node)
+    return frozenset(found)
 
 
 def target_names(target: ast.AST | None) -> list[str]:
@@ -127,9 +137,10 @@ class Liveness:
 
     def _mark(self, body: Sequence[ast.stmt], live_out: Iterable[str]) -> None:
         live = set(live_out)
-        for node in reversed(body):
+        first = next((i for i, node in enumerate(body) if isinstance(node, COMPOUND)), len(body))
+        for node in reversed(body[first:]):
             effect = self._of(node)
-            if isinstance(node, ast.If | ast.For | ast.While | ast.With):
+            if isinstance(node, COMPOUND):
                 self.after[id(node)] = frozenset(live)
                 self._mark_inside(node, live)
             live -= effect.binds

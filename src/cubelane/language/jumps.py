@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from cubelane.language.body import Definition
 from cubelane.language.errors import InvalidOperationError, ParserError, UnsupportedFeatureError
-from cubelane.language.flow import called_word
+from cubelane.language.flow import COMPOUND, called_word
 
 Jump = (ast.Break, ast.Continue)
 
@@ -17,7 +17,7 @@ Jump = (ast.Break, ast.Continue)
 def without_jumps(definition: Definition, statements: Sequence[ast.stmt]) -> ast.FunctionDef:
     """The function with these statements, free of `break` and `continue`."""
     body = list(statements)
-    if any(isinstance(inner, Jump) for node in body for inner in ast.walk(node)):
+    if _has_jump(body):
         body = Rewriter(definition).block(body, None)
     node = definition.node
     if any(isinstance(s, ast.If) and _returns([s]) for s in body):
@@ -28,6 +28,17 @@ def without_jumps(definition: Definition, statements: Sequence[ast.stmt]) -> ast
         ),
         node,
     )
+
+
+def _has_jump(statements: Sequence[ast.stmt]) -> bool:
+    """Whether a jump stands anywhere in statements."""
+    for node in statements:
+        if isinstance(node, Jump):
+            return True
+        if isinstance(node, COMPOUND):
+            if _has_jump(node.body) or _has_jump(getattr(node, "orelse", ())):
+                return True
+    return False
 
 
 def _returns(statements: Sequence[ast.stmt]) -> list[ast.Return]:

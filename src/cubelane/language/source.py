@@ -59,12 +59,33 @@ def read(text: str, filename: str = "<string>", line_shift: int = 0) -> Source:
     return source
 
 
+_LEAVES = frozenset((ast.Name, ast.Constant, ast.Load, ast.Store, ast.Pass))
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below a node; the frequent kinds without the detour over field names."""
+    kind = type(node)
+    if kind in _LEAVES:
+        return []
+    match node:
+        case ast.Attribute():
+            return [node.value]
+        case ast.Call():
+            return [node.func, *node.args, *(k.value for k in node.keywords)]
+        case ast.List() | ast.Tuple():
+            return list(node.elts)
+        case ast.BinOp():
+            return [node.left, node.right]
+        case _:
+            return list(ast.iter_child_nodes(node))
+
+
 def check_depth(source: Source, tree: ast.AST) -> None:
     """Refuses a tree that nests deeper than MAX_DEPTH, without recursion."""
     level: list[ast.AST] = [tree]
     place: ast.AST = tree
     for _ in range(MAX_DEPTH + 4):
-        following = [child for node in level for child in ast.iter_child_nodes(node)]
+        following = [child for node in level for child in children(node)]
         if not following:
             return
         level = following

@@ -220,6 +220,11 @@ class Statements:
         """A fresh result gets the stated type; a value that has a name already keeps its own."""
         if wanted is None or wanted == value.type or isinstance(node, ast.Name) or not isinstance(value, OpResult):
             return value
+        if isinstance(wanted, TileType) and isinstance(value.type, TileType) and narrowed(value.type, wanted):
+            extents = [Literal(v) for v in wanted.valid]
+            made = self.expressions.calls.named("set_validshape", [value, *extents], node)
+            assert isinstance(made, OpResult)
+            value = made
         return Rewriter.replace_value_with_new_type(value, wanted)
 
     def _pop(self, popped: Popped, said: Stated, node: ast.AnnAssign) -> Any:
@@ -345,6 +350,13 @@ def yield_targets(node: ast.stmt) -> list[str] | None:
             return []
         case _:
             return None
+
+
+def narrowed(inferred: TileType, wanted: TileType) -> bool:
+    """Whether an annotation states constant valid extents that the value does not have."""
+    if len(wanted.shape) != 2 or wanted.shape != inferred.shape or DYNAMIC in wanted.valid:
+        return False
+    return any(i not in (w, DYNAMIC) for i, w in zip(inferred.valid, wanted.valid, strict=True))
 
 
 def alike(old: SSAValue | Literal, new: SSAValue | Literal) -> bool:

@@ -1,6 +1,6 @@
 """Figures of the micro-op machine and the tracer: a GEMM as a ratio to NumPy, micro-ops per second, tracing per op.
 
-    python benchmarks/micro_machine.py
+python benchmarks/micro_machine.py
 """
 
 import importlib.util

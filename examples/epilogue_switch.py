@@ -1,4 +1,4 @@
-"""Linear layer whose activation is chosen at run time: SiLU for the first `gated` row blocks, else ReLU plus a residual.
+"""Linear layer whose activation is chosen at run time: SiLU for the first `gated` row blocks, else ReLU + residual.
 
 x [128, 64] FP16 in blocks of 64 rows, w [64, 64] FP16, residual [128, 64] FP32, gated INT32 scalar, out [128, 64] FP32.
 """

@@ -1,10 +1,10 @@
 """Cubelane: a compiler for mixed cube and vector kernels, which proves its result by execution.
 
-    import cubelane as cl
-    import cubelane.language as pl
+import cubelane as cl
+import cubelane.language as pl
 
-    compiled = cl.compile(kernel, target="a2a3")    # kernel: a @pl.program, a @pl.function, or the path of a file
-    compiled.judge().equal
+compiled = cl.compile(kernel, target="a2a3")    # kernel: a @pl.program, a @pl.function, or the path of a file
+compiled.judge().equal
 """
 
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cubelane.check.compiled import CompiledKernel, compile_kernel
     from cubelane.ir.diagnostic import Diagnostic, Location
 
-    compile = compile_kernel  # noqa: A001
+    compile = compile_kernel
 
 __all__ = ["CompiledKernel", "Diagnostic", "Location", "compile"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from cubelane.cli.main import main
 
-GOOD = '''
+GOOD = """
 import pypto.language as pl
 import numpy as np
 
@@ -20,9 +20,9 @@ class Scale:
             y = pl.matmul(x, w, out_dtype=pl.FP32)
             out = pl.assemble(out, pl.mul(y, 2.0), [0, 0])
         return out
-'''
+"""
 
-JUDGE = '''
+JUDGE = """
 
 def inputs():
     rows, columns = np.indices((32, 32))
@@ -35,7 +35,7 @@ def inputs():
 
 def golden(inputs):
     return {"out": 2 * (inputs["x"].astype(np.float32) @ inputs["w"].astype(np.float32))}
-'''
+"""
 
 
 @pytest.fixture

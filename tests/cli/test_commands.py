@@ -11,11 +11,7 @@ from tests.cli.conftest import GOOD, JUDGE
 def test_compile_prints_a_row_that_ends_in_equal(run, good):
     code, out, err = run("compile", good)
     assert (code, err) == (0, "")
-    assert out.splitlines()[0].split() == ["kernel", "target", "mode", "cores", "crossings", "ring", "bytes"] + [
-        "max",
-        "error",
-        "verdict",
-    ]
+    assert out.splitlines()[0].split() == "kernel target mode cores crossings ring bytes max error verdict".split()
     assert out.splitlines()[2].split() == ["Scale", "a2a3", "up_down", "AIC+AIV", "1", "4096", "0.00e+00", "equal"]
 
 
@@ -37,13 +33,14 @@ def test_compile_without_inputs_and_golden_is_judged_by_the_oracle(run, tmp_path
     path = tmp_path / "bare.py"
     path.write_text(GOOD, encoding="utf-8")
     code, out, _ = run("compile", path)
-    assert code == 0 and out.rstrip().endswith("equal")
+    assert code == 0 and out.splitlines()[2].endswith("equal")
 
 
 def test_compile_with_a_wrong_golden_exits_1_and_names_the_element(run, tmp_path):
     path, golden = tmp_path / "k.py", tmp_path / "g.py"
     path.write_text(GOOD, encoding="utf-8")
-    golden.write_text("import numpy as np\n" + JUDGE.replace("return {\"out\": 2", "return {\"out\": 3"), encoding="utf-8")
+    wrong = JUDGE.replace('return {"out": 2', 'return {"out": 3')
+    golden.write_text("import numpy as np\n" + wrong, encoding="utf-8")
     code, out, _ = run("compile", path, "--golden", golden)
     assert code == 1
     assert "differs from the golden: out:" in out and "first [" in out
@@ -81,7 +78,7 @@ def test_compile_validates(run, good, how):
 
 def test_compile_unvalidated_says_so(run, good):
     code, out, _ = run("compile", good, "--validate", "off")
-    assert code == 0 and out.rstrip().endswith("not run")
+    assert code == 0 and "not run" in out.splitlines()[2]
 
 
 def test_lower_prints_the_program_after_a_pass(run, good):

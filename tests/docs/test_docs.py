@@ -31,7 +31,7 @@ def test_kernels_in_the_documents_compile_and_are_equal(text, target):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+    for target in re.findall(r"\]\(([\w./:-]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), target
 
@@ -50,5 +50,6 @@ def test_the_readme_opens_with_the_two_commands():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_file_named_in_the_documents_exists(page):
-    for name in re.findall(r"`((?:src|tests|docs|examples|benchmarks)/[\w/.]+\.\w+)`", page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"`((?:src|tests|docs|examples|benchmarks)/[\w/.]+\.\w+)`", text):
         assert (ROOT / name).exists(), name

@@ -618,9 +618,7 @@ class ReshapeOp(TensorOp):
     result = result_def(TensorType)
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("tile"), shape("shape"))
     traits = traits_def(
-        *tensor_traits(
-            Split.RESHAPES, "{tile}.reshape({shape})", OnBoth, tile_form="tile.reshape", cost=CostClass.FREE
-        )
+        *tensor_traits(Split.RESHAPES, "{tile}.reshape({shape})", OnBoth, tile_form="tile.reshape", cost=CostClass.FREE)
     )
 
     @classmethod

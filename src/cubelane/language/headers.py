@@ -21,7 +21,7 @@ LEGAL = {
     "range": ("init_values", "attrs"),
     "parallel": ("init_values", "attrs"),
     "pipeline": ("init_values", "attrs", "stage"),
-    "unroll": ("attrs",),
+    "unroll": ("init_values", "attrs"),
 }
 
 

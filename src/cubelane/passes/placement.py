@@ -100,7 +100,6 @@ def base_name(value: SSAValue) -> str:
     return (value.name_hint or spelling).split("__")[0] or "t"
 
 
-
 class Constants:
     """Index constants at the top of a function, each made once."""
 

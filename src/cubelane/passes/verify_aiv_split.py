@@ -32,9 +32,8 @@ def aiv_split_problems(program: ModuleOp) -> list[Diagnostic]:
     A function that is marked `split_aiv` and holds no region has been lowered: its boundaries stand where they should.
     """
     checks = [_Function(function) for function in functions_of(program)]
-    return [
-        problem for check in checks if check.regions or not flag(check.function, SPLIT_AIV) for problem in check.problems()
-    ]
+    checks = [check for check in checks if check.regions or not flag(check.function, SPLIT_AIV)]
+    return [problem for check in checks for problem in check.problems()]
 
 
 @dataclass(frozen=True)

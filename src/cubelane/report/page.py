@@ -15,9 +15,11 @@ from cubelane.check.kernel_file import Judge
 from cubelane.check.protocol import check_protocol
 from cubelane.check.summary import summarize
 from cubelane.check.timing import Timed, timed
+from cubelane.check.tune import Variant, with_variant
+from cubelane.ir.context import shared_context
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import program_name
-from cubelane.passes.choose_split_mode import MODES
+from cubelane.passes.choose_split_mode import MODES, ChooseSplitMode
 from cubelane.report.ir_lines import IrLine, changed, lines_of
 from cubelane.report.lanes import lane_windows
 from cubelane.report.tracks import memory_data, timeline_data
@@ -110,16 +112,37 @@ def what_if(compiled: CompiledKernel, run: Timed, subject: Subject) -> list[dict
     rows: list[dict[str, Any]] = []
     for mode in MODES:
         try:
-            other = run if mode == chosen else _timed_as(compiled, mode, subject)
+            other = run if _same_as(compiled.source, mode) else _timed_as(compiled.source, mode, subject)
         except Diagnostic as problem:
             rows.append({"mode": mode, "refused": problem.message, "line": problem.location.line})
             continue
-        cycles: list[int | None] = []
-        for depth in DEPTHS:
-            timeline = other.timeline(depth) if other.complete else None
-            cycles.append(timeline.cycles if timeline is not None else None)
+        rings = any(launch.rings for launch in other.launches)
+        cycles = [_cycles(compiled, other, mode, depth, subject) for depth in (DEPTHS if rings else DEPTHS[:1])]
+        cycles += cycles[-1:] * (len(DEPTHS) - len(cycles))
         rows.append({"mode": mode, "chosen": mode == chosen, "depths": list(DEPTHS), "cycles": cycles})
     return rows
+
+
+def _same_as(source: ModuleOp, mode: str) -> bool:
+    """Whether a split mode changes nothing of a program."""
+    other = source.clone()
+    ChooseSplitMode(mode).apply(shared_context(), other)
+    return other.is_structurally_equivalent(source)
+
+
+def _cycles(compiled: CompiledKernel, run: Timed, mode: str, depth: int, subject: Subject) -> int | None:
+    """Cycles with rings of another depth; None if the cores then wait for ever or the kernel is refused.
+
+    The program stays the same where it can run; where it cannot, it is compiled again for that depth.
+    """
+    timeline = run.timeline(depth) if run.complete else None
+    if timeline is None and run.complete:
+        try:
+            again = _timed_as(with_variant(compiled.source, Variant(mode, depth)), mode, subject)
+        except Diagnostic:
+            return None
+        timeline = again.timeline() if again.complete else None
+    return timeline.cycles if timeline is not None else None
 
 
 def chosen_mode(subject: Subject, compiled: CompiledKernel) -> str:
@@ -128,8 +151,8 @@ def chosen_mode(subject: Subject, compiled: CompiledKernel) -> str:
     return summarize(compiled, subject.verdict).mode
 
 
-def _timed_as(compiled: CompiledKernel, mode: str, subject: Subject) -> Timed:
-    return timed(compile_program(compiled.source, compiled.target, mode), subject.judge, seed=subject.seed)
+def _timed_as(source: ModuleOp, mode: str, subject: Subject) -> Timed:
+    return timed(compile_program(source, subject.target, mode), subject.judge, seed=subject.seed)
 
 
 def _source_text(path: str) -> list[str]:
@@ -140,38 +163,53 @@ def _source_text(path: str) -> list[str]:
 
 
 def _columns(subject: Subject, facts: list[Any]) -> list[dict[str, Any]]:
-    """The program after each pass: lines as [text, source line, core, boundary, changed, fact]."""
+    """The program after each pass; a pass that changed nothing has no lines of its own."""
     before = next((s.module for s in subject.stages if s.name == BEFORE_SPLIT), None)
-    why, known = Why(before), dict[str, int]()
-    columns: list[dict[str, Any]] = []
-    previous: list[IrLine] = []
-    for name, module in [("as written", subject.source), *((s.name, s.module) for s in subject.stages)]:
-        lines = lines_of(module)
-        fresh, gone = changed(previous, lines) if columns else ([False] * len(lines), 0)
-        columns.append(
-            {
-                "name": name,
-                "changed": sum(fresh),
-                "gone": gone,
-                "lines": [
-                    [x.text, x.line, x.core[0], int(x.boundary), int(new), _fact(x, why, facts, known)]
-                    for x, new in zip(lines, fresh, strict=True)
-                ],
-            }
-        )
-        previous = lines
+    table = _Facts(Why(before), facts)
+    first = lines_of(subject.source)
+    columns = [_column("as written", first, [False] * len(first), 0, table)]
+    previous, module = first, subject.source
+    for stage in subject.stages:
+        if module.is_structurally_equivalent(stage.module):
+            columns.append({"name": stage.name, "changed": 0, "gone": 0, "lines": None})
+        else:
+            lines = lines_of(stage.module)
+            columns.append(_column(stage.name, lines, *changed(previous, lines), table))
+            previous = lines
+        module = stage.module
     return columns
 
 
-def _fact(line: IrLine, why: Why, facts: list[Any], known: dict[str, int]) -> int:
-    if line.op is None:
-        return -1
-    fact = why.of(line.op, kind_behind(line.op))
-    key = json.dumps(fact, sort_keys=True)
-    if key not in known:
-        known[key] = len(facts)
-        facts.append(fact)
-    return known[key]
+def _column(name: str, lines: list[IrLine], fresh: list[bool], gone: int, table: "_Facts") -> dict[str, Any]:
+    """Lines as [text, source line, core, boundary, changed, fact]."""
+    rows = [
+        [x.text, x.line, x.core[0], int(x.boundary), int(new), table.of(x)] for x, new in zip(lines, fresh, strict=True)
+    ]
+    return {"name": name, "changed": sum(fresh), "gone": gone, "lines": rows}
+
+
+class _Facts:
+    """The facts of lines, each kept once."""
+
+    def __init__(self, why: Why, facts: list[Any]):
+        self.why, self.facts = why, facts
+        self.numbers: dict[str, int] = {}
+        self.by_line: dict[tuple[str, int, str], int] = {}
+
+    def of(self, line: IrLine) -> int:
+        """The number of a line's facts; -1 for none. Equal lines of two passes have equal facts."""
+        if line.op is None:
+            return -1
+        place = (line.text.strip(), line.line, line.core)
+        fact = self.why.of(line.op, kind_behind(line.op))
+        if "chain" not in fact and place in self.by_line:
+            return self.by_line[place]
+        key = json.dumps(fact, sort_keys=True)
+        if key not in self.numbers:
+            self.numbers[key] = len(self.facts)
+            self.facts.append(fact)
+        self.by_line[place] = self.numbers[key]
+        return self.numbers[key]
 
 
 # --- verdicts ----------------------------------------------------------------------------------------------------

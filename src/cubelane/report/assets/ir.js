@@ -1,5 +1,6 @@
 "use strict";
 // Source and IR: columns that light up together, and the Why panel.
+DATA.columns.forEach((c, i) => { if (!c.lines) c.lines = DATA.columns[i - 1].lines.map((l) => [...l.slice(0, 4), 0, l[5]]); });
 const IR = { open: new Map(), selected: null, line: 0 };
 const TAGS = { c: ["C", "cube core"], v: ["V", "vector lanes"], m: ["⇄", "crosses between the cores"], s: ["·", "either core"] };
 const CHUNK = 100;

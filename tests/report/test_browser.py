@@ -1,0 +1,212 @@
+"""The explorer in a real browser: what a reader does with it. Skipped where there is no Chromium."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from cubelane import language
+from cubelane.check.compiled import compile_program
+from cubelane.check.kernel_file import Judge
+from cubelane.report.page import page_data, render, render_compiled
+from tests.report.conftest import example
+from tests.report.test_page import broken, subject
+
+
+@pytest.fixture(scope="module")
+def flash() -> str:
+    return render(subject(*example("flash_attention")))
+
+
+def rows(page: Any, column: str) -> Any:
+    return page.locator(f".ln[id^={column}-]")
+
+
+def test_selecting_a_line_lights_its_descendants_in_every_column(flash: str, open_page: Any):
+    opened = open_page(flash)
+    page = opened.page
+    assert page.locator(".column").count() == 3
+    rows(page, "src").nth(38).click()
+    lit = page.evaluate("[...document.querySelectorAll('.ln.lit')].map(r => [r.cubelane.column, r.cubelane.line])")
+    assert {line for _, line in lit} == {39}
+    assert len({column for column, _ in lit}) == 3
+    for column in page.locator(".column").all():
+        assert column.locator(".ln.lit").first.is_visible()
+    opened.shot("ir-1280")
+
+
+def test_switching_passes_shows_and_hides_columns(flash: str, open_page: Any):
+    page = open_page(flash).page
+    button = page.get_by_role("button", name="infer-tile-memory-space")
+    button.click()
+    assert page.locator(".column").count() == 4 and button.get_attribute("aria-pressed") == "true"
+    button.click()
+    assert page.locator(".column").count() == 3
+    page.get_by_text("passes changed nothing").click()
+    page.get_by_role("button", name="simplify").click()
+    assert page.locator(".column").count() == 4
+
+
+def test_why_shows_the_chain_and_follows_it(flash: str, open_page: Any):
+    opened = open_page(flash)
+    page = opened.page
+    page.locator(".column").nth(1).locator(".ln", has_text="tile.exp(").first.click()
+    why = page.locator("#why")
+    for word in ("vector", "shared out by rows", "32 of 64 cells", "lane 0: 32, lane 1: 32", "Chain from the crossing"):
+        assert word in why.inner_text()
+    opened.shot("why-1280")
+    why.locator("ol button").first.click()
+    assert page.locator(".ln.sel").count() == 1
+
+
+def test_timeline_zooms_pans_and_explains(flash: str, open_page: Any):
+    opened = open_page(flash)
+    page = opened.page
+    page.get_by_role("tab", name="Timeline").click()
+    whole = page.locator("#span").inner_text()
+    page.get_by_role("button", name="Zoom in").click()
+    assert page.locator("#span").inner_text() != whole
+    page.get_by_role("button", name="Critical path").click()
+    assert page.get_by_role("button", name="Critical path").get_attribute("aria-pressed") == "true"
+    chart = page.locator("#chart").bounding_box()
+    page.mouse.move(chart["x"] + 115, chart["y"] + 24 + 2 * 24 + 12)
+    assert "line 3" in page.locator("#tip").inner_text()
+    opened.shot("timeline-1280")
+    page.get_by_role("button", name="Whole").click()
+    assert page.locator("#span").inner_text() == whole
+    assert "not a measurement" in page.locator("#timeline").inner_text()
+
+
+def test_keyboard_alone_reaches_everything(flash: str, open_page: Any):
+    page = open_page(flash).page
+    page.locator("#tab-ir").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#lanes").is_visible() and page.locator("#tab-lanes").evaluate(
+        "e => e === document.activeElement"
+    )
+    page.keyboard.press("ArrowRight")
+    page.locator("#chart").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "+", "+", "c", "Shift+ArrowRight"):
+        page.keyboard.press(key)
+    assert "cycles" in page.locator("#said").inner_text()
+    page.keyboard.press("Enter")
+    assert page.locator("#ir").is_visible() and page.locator(".ln.sel").count() == 1
+    page.locator(".lines").first.focus()
+    before = page.locator(".ln.sel").get_attribute("id")
+    page.keyboard.press("ArrowDown")
+    assert page.locator(".ln.sel").get_attribute("id") != before
+    page.keyboard.press("Escape")
+    assert page.locator(".ln.sel").count() == 0
+
+
+def test_overlap_of_a_broken_kernel_is_red(open_page: Any):
+    opened = open_page(render(broken("lane offset zero")))
+    page = opened.page
+    page.get_by_role("tab", name="Lanes").click()
+    overlap = page.locator("rect.overlap").first
+    red, green, blue = json.loads(
+        overlap.evaluate("e => getComputedStyle(e).fill").replace("rgb(", "[").replace(")", "]")
+    )
+    assert red > 150 > max(green, blue)
+    assert "overlap: both lanes write" in page.locator("#lanes").inner_text()
+    assert "gap: nobody writes" in page.locator("#lanes").inner_text()
+    opened.shot("lanes-broken-1280")
+    page.get_by_role("tab", name="Verdicts").click()
+    assert "✗ fails" in page.locator("#verdicts").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_narrow_screen_needs_no_sideways_scrolling(flash: str, open_page: Any, scheme: str):
+    opened = open_page(flash, width=390, height=800, scheme=scheme)
+    page = opened.page
+    assert page.evaluate("document.documentElement.dataset.theme") == scheme
+    for part in ("ir", "lanes", "timeline", "memory", "verdicts"):
+        page.locator(f"#tab-{part}").click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, part
+        opened.shot(f"{part}-390-{scheme}")
+
+
+def test_controls_have_names(flash: str, open_page: Any):
+    page = open_page(flash).page
+    nameless = page.evaluate(
+        "[...document.querySelectorAll('button, [role=listbox], [role=img], [role=tab], canvas')]"
+        ".filter(e => !(e.getAttribute('aria-label') || e.textContent.trim())).length"
+    )
+    assert nameless == 0
+
+
+def test_theme_switch(flash: str, open_page: Any):
+    page = open_page(flash, scheme="dark").page
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.locator("#theme").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+
+
+NASTY = "</script><script>window.hit=1</script><img src=x onerror=window.hit=1>"
+
+
+def test_html_and_script_in_names_and_comments_do_nothing(open_page: Any):
+    compiled, judge, path = example("lora")
+    page_subject = subject(compiled, judge, path)
+    data = json.loads(json.dumps(page_data(page_subject)).replace("Lora", NASTY.replace('"', "")))
+    assert NASTY in data["kernel"]
+    from cubelane.report import page as module
+
+    original, module.page_data = module.page_data, lambda s: data
+    try:
+        data["source"].insert(0, f"# {NASTY}")
+        data["facts"][0]["name"] = NASTY
+        data["columns"][0]["name"] = NASTY
+        data["lanes"][0]["name"] = NASTY
+        data["verdicts"][0]["more"] = NASTY
+        html = render(page_subject)
+    finally:
+        module.page_data = original
+    opened = open_page(html)
+    for part in ("lanes", "timeline", "memory", "verdicts", "ir"):
+        opened.page.locator(f"#tab-{part}").click()
+    assert opened.page.evaluate("window.hit") is None
+    assert opened.page.locator("#kernel").inner_text() == NASTY
+    assert opened.page.locator("img").count() == 0
+
+
+def test_strings_of_a_real_kernel_are_text(open_page: Any, tmp_path: Any):
+    text = (
+        f"# {NASTY}\nimport cubelane.language as pl\n@pl.program\nclass K:\n    @pl.function\n"
+        "    def main(self, x: pl.Tensor[[16, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.FP32]])"
+        " -> pl.Tensor[[16, 64], pl.FP32]:\n"
+        f'        with pl.at(level=pl.Level.CORE_GROUP, name_hint="a"):  # {NASTY}\n'
+        "            out = pl.assemble(out, pl.add(x, 1.0), [0, 0])\n        return out\n"
+    )
+    file = tmp_path / "k.py"
+    file.write_text(text)
+    compiled = compile_program(language.parse(text, str(file)), keep_stages=True)
+    page = open_page(render_compiled(compiled, compiled.judge(), Judge(), str(file))).page
+    assert page.evaluate("window.hit") is None and NASTY in page.locator("#ir").inner_text()
+
+
+def blow_up(html: str, lines: int) -> str:
+    """A page whose last columns hold `lines` lines between them."""
+    start = html.index('id="data">') + len('id="data">')
+    end = html.index("</script>", start)
+    data = json.loads(html[start:end])
+    for column in data["columns"]:
+        if column["lines"]:
+            column["lines"] = (column["lines"] * (lines // len(column["lines"]) + 1))[:lines]
+    text = json.dumps(data).replace("<", "\\u003c")
+    return html[:start] + text + html[end:]
+
+
+def test_opens_within_a_second_and_selects_within_a_tenth_at_5000_ops(flash: str, open_page: Any):
+    begin = time.perf_counter()
+    page = open_page(blow_up(flash, 5000)).page
+    opened = time.perf_counter() - begin
+    took = page.evaluate(
+        """() => { const row = document.getElementById('src-38'); const t = performance.now();
+        row.click(); document.body.offsetHeight; return performance.now() - t; }"""
+    )
+    assert page.locator(".ln.lit").count() > 100
+    print(f"open {opened:.2f} s, select {took:.0f} ms")
+    assert took < 100
+    assert opened < 3  # a second on an idle machine; tests share theirs

@@ -281,7 +281,7 @@ def test_calls_before_the_definition_inline_functions_and_functions_from_outside
     [
         ("self.both(a, o)", "self.both(a)", errors.InvalidOperationError, "2 arguments"),
         ("self.both(a, o)", "self.both(a, 1)", errors.ParserTypeError, "parameter `o`"),
-        ("twice(a)", "twice(a, a)", errors.InvalidOperationError, "arguments a"),
+        ("twice(a), [", "twice(a, a), [", errors.InvalidOperationError, "arguments a"),
         ("def both", "def helper", errors.UndefinedVariableError, "both"),
         ("        return o, a", "        return self.both(a, o)", errors.ParserSyntaxError, "calls itself"),
         ("    s = pl.add(a, a)", "    s = twice(a)", errors.UnsupportedFeatureError, "without end"),

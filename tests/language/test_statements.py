@@ -22,7 +22,8 @@ ACCEPTED = {
     "elif": LOAD + "if n > 1:\n    t = pl.exp(t)\nelif n > 0:\n    t = pl.neg(t)\nelse:\n    t = pl.abs(t)",
     "natural while": LOAD + "i = n\nwhile i > 0:\n    t = pl.exp(t)\n    i = i - 1",
     "explicit while": LOAD
-    + "for (i, c) in pl.while_(init_values=(0, t)):\n    pl.cond(i < n)\n    d = pl.exp(c)\n    i2, t = pl.yield_(i + 1, d)",
+    + "for (i, c) in pl.while_(init_values=(0, t)):\n    pl.cond(i < n)\n    d = pl.exp(c)\n"
+    + "    i2, t = pl.yield_(i + 1, d)",
     "for with carries": LOAD + "for i, (c,) in pl.range(4, init_values=(t,)):\n    d = pl.exp(c)\n    t = pl.yield_(d)",
     "for with a list of carries": LOAD
     + "for i, (c,) in pl.range(4, init_values=[t]):\n    d = pl.exp(c)\n    t = pl.yield_(d)",

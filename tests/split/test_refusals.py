@@ -156,4 +156,4 @@ def test_the_chain_names_every_op_from_the_crossing_on() -> None:
     body = "a = pl.tile.exp(v)\nb = pl.tile.neg(a)\nq = pl.tile.col_max(b)" + STORE
     problem = Kernel(body, outputs={"y": (1, 24)}).refusal()
     story = next(note for note in problem.notes if "->" in note)
-    assert [part.split(" ")[0] for part in story.split(": ", 1)[1].split(" -> ")] == ["v", "a", "b"]
+    assert [part.split(" ")[0] for part in story.split(": ", 1)[1].split(" -> ")] == ["move", "exp", "neg"]

@@ -4,6 +4,8 @@ An op class lists its `Parameter`s in call order. Each parameter says where its 
 property of the op, or a fact of the result type (shape, dtype, memory space), which is then not stored twice.
 """
 
+# pyright: reportUnknownArgumentType=false
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum

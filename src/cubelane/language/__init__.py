@@ -73,7 +73,7 @@ from cubelane.language.vocabulary import (
     while_,
     yield_,
 )
-from cubelane.language.vocabulary import range_ as range  # noqa: F401
+from cubelane.language.vocabulary import range_ as range
 
 if TYPE_CHECKING:
     from cubelane.language.decorators import function, inline, jit, program

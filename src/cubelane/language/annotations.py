@@ -1,5 +1,7 @@
 """Types as the user writes them: from evaluated annotation forms to IR types (spec/front.md 1.4)."""
 
+# pyright: reportUnknownVariableType=false
+
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,5 +1,7 @@
 """Binding the arguments of a call to the parameters that the op class declares, each kind in its own way."""
 
+# pyright: reportReturnType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+
 import ast
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,5 +1,7 @@
 """The state of one function body while it is read: bound names, the block being filled, what surrounds it."""
 
+# pyright: reportDeprecated=false
+
 import ast
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -232,11 +232,12 @@ class Calls:
         operands: list[SSAValue] = []
         for position, (value, wanted) in enumerate(zip(values, signature.inputs, strict=True)):
             at = given.node(position) if position < len(given.positional) else node
-            operand = self.body.symbol(value, at) if isinstance(value, Symbol) else emitter.value(value, at, wanted)
+            adopted = wanted if is_scalar(wanted) else None
+            operand = self.body.symbol(value, at) if isinstance(value, Symbol) else emitter.value(value, at, adopted)
             if not fits(operand.type, wanted):
                 raise ParserTypeError(
                     f"parameter `{signature.parameters[position]}` of `{signature.name}` is {wanted}, "
-                    f"this is {described(operand)}",
+                    f"this is {described(value)}",
                     emitter.place(at),
                 )
             operands.append(operand)

@@ -3,6 +3,8 @@
 The decorated body is read, never executed. Names that the kernel does not bind are looked up where it is defined.
 """
 
+# pyright: reportAttributeAccessIssue=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+
 import ast
 import inspect
 import math

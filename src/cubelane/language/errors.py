@@ -1,5 +1,7 @@
 """The refusals of the front end, by class (spec/front.md 1.8). All are `Diagnostic`s."""
 
+# pyright: reportAssignmentType=false
+
 from cubelane.ir.diagnostic import Diagnostic, Location
 
 

@@ -4,6 +4,8 @@ Understood are literals, arithmetic on them, names bound to such values, and the
 (`pl.FP32`, `pl.Mem.Vec`, `pl.dynamic("M")`, `pl.Tensor[...]`). Everything else is a `Runtime` value.
 """
 
+# pyright: reportConstantRedefinition=false, reportUnknownMemberType=false
+
 import ast
 import math
 import operator
@@ -198,6 +200,18 @@ class Evaluator:
                 return Form("Tuple", ())
             return Form("Tuple" if name is None else name, tuple(self.or_runtime(item) for item in items))
         raise NotConstant
+
+    def foreign(self, node: ast.AST) -> str | None:
+        """The first name in a tree that comes from an import of something else, with its attributes."""
+        for inner in ast.walk(node):
+            root = inner
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            if isinstance(root, ast.Name):
+                value = self.environment.get(root.id)
+                if isinstance(value, Runtime) and isinstance(value.node, ast.Import | ast.ImportFrom):
+                    return ast.unparse(inner)
+        return None
 
     def language_word(self, node: ast.AST) -> str | None:
         """The word after `pl.` of an attribute of the language, None for anything else."""

@@ -1,5 +1,7 @@
 """Expressions of a kernel: from Python trees to SSA values (spec/front.md 1.7)."""
 
+# pyright: reportArgumentType=false, reportAttributeAccessIssue=false
+
 import ast
 from collections.abc import Callable
 from typing import Any
@@ -300,6 +302,9 @@ class Expressions:
             return self._method(function.attr, node)
         if isinstance(function, ast.Name):
             return self._by_name(function.id, node)
+        foreign = self.body.evaluator.foreign(function)
+        if foreign is not None:
+            raise UnsupportedFeatureError(f"`{foreign}` is not part of the language", self.body.emitter.place(node))
         raise InvalidOperationError(
             "only operations of the language and functions of the program can be called",
             self.body.emitter.place(node),

@@ -219,9 +219,10 @@ class HeaderReader:
         try:
             return self.evaluator.value(node)
         except NotConstant:
-            raise ParserTypeError(
-                "this annotation is no type of the language", self.definition.source.place(node)
-            ) from None
+            place, foreign = self.definition.source.place(node), self.evaluator.foreign(node)
+            if foreign is not None:
+                raise UnsupportedFeatureError(f"`{foreign}` is not part of the language", place) from None
+            raise ParserTypeError("this annotation is no type of the language", place) from None
 
     def _stated(self, form: object, node: ast.AST) -> Stated:
         try:

@@ -1,5 +1,7 @@
 """From text to IR: `parse(text)` and `loads(path)` (spec/front.md 1.1). Nothing of the text is executed."""
 
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+
 import ast
 import gc
 import math

@@ -4,6 +4,8 @@ Unsigned numbers keep their type (`ui32`); an operator on them works on the sign
 `builtin.unrealized_conversion_cast`s and uses the unsigned form of the op.
 """
 
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 import ast
 from collections.abc import Sequence
 

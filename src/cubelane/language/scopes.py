@@ -1,5 +1,7 @@
 """Scopes: `with pl.at(...)` and `for lane in pl.split_aiv(...)` (spec/front.md 1.6)."""
 
+# pyright: reportGeneralTypeIssues=false
+
 import ast
 import keyword
 from collections.abc import Callable, Sequence

@@ -1,5 +1,7 @@
 """Statements of a kernel body: assignments, calls, and what is left to control flow (spec/front.md 1.5)."""
 
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+
 import ast
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -305,7 +307,11 @@ class Statements:
         parameters = [a.arg for a in definition.node.args.args]
         values = dict(zip(parameters, given.positional, strict=False)) | given.keywords
         place = self.body.emitter.place(given.call)
-        if set(values) != set(parameters):
+        if (
+            len(parameters) != len(set(parameters))
+            or set(values) != set(parameters)
+            or len(given.positional) > len(parameters)
+        ):
             raise InvalidOperationError(f"`{definition.name}` takes the arguments {', '.join(parameters)}", place)
         if self.body.inlined >= MAX_INLINE:
             raise UnsupportedFeatureError(f"`{definition.name}` calls itself without end", place)

@@ -4,6 +4,8 @@ A name bound before a loop and assigned inside becomes a carry if somebody reads
 arms of an if becomes a result; what a scope or a region defines and somebody reads later is yielded from it.
 """
 
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

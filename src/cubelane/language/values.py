@@ -1,5 +1,7 @@
 """What a name or an expression of a kernel can stand for while it is read."""
 
+# pyright: reportDeprecated=false, reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -185,7 +187,7 @@ class Emitter:
         """A value as SSA; literals become constants of `type_` (or of their own)."""
         if isinstance(value, SSAValue):
             return value  # pyright: ignore[reportUnknownVariableType]
-        if isinstance(value, Literal):
+        if isinstance(value, Literal) and (type_ is None or is_scalar(type_)):
             return self.constant(value.value, value.dtype or type_ or value.type, node)
         if isinstance(value, Popped):
             raise ParserTypeError(

@@ -42,7 +42,20 @@ class Why:
             for value in (*op.results, *arguments):
                 if isinstance(value.type, TileType):
                     facts = self._exact[value] = _share(axes, value)
-                    self._shares.setdefault((Location.of(op).line, op.name, value.name_hint or ""), facts)
+                    self._keep(op, value, facts)
+
+    def _keep(self, op: Operation, value: SSAValue, facts: Facts) -> None:
+        """For later passes, which make new values: by line, op and name, and by line and name where that is clear."""
+        line, name = Location.of(op).line, value.name_hint or ""
+        self._shares.setdefault((line, op.name, name), facts)
+        known = self._shares.setdefault((line, "", name), facts)
+        if known is not facts and known != facts:
+            self._shares[line, "", name] = {}
+
+    def _share_of(self, value: SSAValue, op: Operation, line: int) -> Facts:
+        name = value.name_hint or ""
+        found = self._exact.get(value) or self._shares.get((line, op.name, name))
+        return found or self._shares.get((line, "", name), {})
 
     def of(self, op: Operation, kind: FunctionKind) -> Facts:
         """What the page says about the op of a line and the value it makes."""
@@ -57,7 +70,7 @@ class Why:
         if values:
             value = values[0]
             facts |= {"name": value.name_hint or "", "type": type_text(value.type)}
-            facts |= self._exact.get(value) or self._shares.get((facts["line"], op.name, facts["name"]), {})
+            facts |= self._share_of(value, op, facts["line"])
         return facts
 
 

@@ -1,5 +1,7 @@
 """Functions and their statements as text."""
 
+# pyright: reportDeprecated=false
+
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

@@ -1,5 +1,7 @@
 """Constants and names as text."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
 import keyword
 import math
 import re

@@ -1,5 +1,7 @@
 """Scalar expressions as text, with as few parentheses as they need."""
 
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from collections.abc import Callable
 
 from xdsl.dialects import arith
@@ -70,7 +72,11 @@ class ScalarText:
             then, other = self.text(op.lhs, OR), self.text(op.rhs, CHOICE)
             return f"{then} if {self.text(op.cond, OR)} else {other}", CHOICE
         if isinstance(op, CASTS):
-            return f"pl.cast({self._cast_operand(op)}, pl.{dtype_name(value.type)})", ATOM
+            inner = f"pl.cast({self._cast_operand(op)}, pl.{dtype_name(value.type)})"
+            if isinstance(op, arith.FPToUIOp) and isinstance(value.type, IntegerType):
+                unsigned = f"pl.cast({self._cast_operand(op)}, pl.UINT{value.type.width.data})"
+                inner = f"pl.cast({unsigned}, pl.{dtype_name(value.type)})"
+            return inner, ATOM
         if type(op) in SPELLED:
             if type(op) in UNSIGNED:
                 return f"pl.cast({self._infix(op, self.unsigned)[0]}, pl.{dtype_name(value.type)})", ATOM
@@ -87,10 +93,18 @@ class ScalarText:
     def _infix(self, op: Operation, operand: Callable[[SSAValue, int], str]) -> tuple[str, int]:
         spelled = SPELLED[type(op)]
         lhs, rhs = op.operands[:2]
+        operand = self._unfolded(op, operand)
         if spelled.strength == ATOM:
             return f"{spelled.symbol}({operand(lhs, 0)}, {operand(rhs, 0)})", ATOM
         left, right = operand(lhs, spelled.strength), operand(rhs, spelled.strength + 1)
         return f"{left} {spelled.symbol} {right}", spelled.strength
+
+    def _unfolded(self, op: Operation, operand: Callable[[SSAValue, int], str]) -> Callable[[SSAValue, int], str]:
+        """The writer of the operands; constants get their types where bare ones would be folded."""
+        numbers = {o: literals.value_of(o) for o in op.operands[:2]}
+        if operand != self.text or any(n is None for n in numbers.values()):
+            return operand
+        return lambda value, strength: literals.typed(numbers[value] or 0, value.type)
 
     def _logical(self, op: Operation) -> tuple[str, int]:
         lhs, rhs = op.operands[:2]
@@ -108,10 +122,11 @@ class ScalarText:
             symbol = REAL_SYMBOLS.get(REAL_PREDICATES[number])
             if symbol is None:
                 raise refuse(op, "this comparison cannot be written in the language", code="cannot-print")
-            return f"{self.text(op.lhs, own)} {symbol} {self.text(op.rhs, own)}", COMPARISON
+            operand = self._unfolded(op, self.text)
+            return f"{operand(op.lhs, own)} {symbol} {operand(op.rhs, own)}", COMPARISON
         predicate = INTEGER_PREDICATES[number]
         unsigned = predicate.startswith("u") or any(_from_unsigned(v) for v in (op.lhs, op.rhs))
-        operand = self.unsigned if unsigned and op.lhs.type != BOOL else self.text
+        operand = self.unsigned if unsigned and op.lhs.type != BOOL else self._unfolded(op, self.text)
         return f"{operand(op.lhs, own)} {INTEGER_SYMBOLS[predicate]} {operand(op.rhs, own)}", COMPARISON
 
     def _reinterpreted(self, op: Reinterpret) -> tuple[str, int]:

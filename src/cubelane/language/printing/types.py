@@ -1,5 +1,7 @@
 """Types as text (spec/front.md 1.4, 1.9)."""
 
+# pyright: reportUnknownArgumentType=false
+
 from collections.abc import Collection, Sequence
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType

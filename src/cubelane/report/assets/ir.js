@@ -4,6 +4,7 @@ DATA.columns.forEach((c, i) => { if (!c.lines) c.lines = DATA.columns[i - 1].lin
 const IR = { open: new Map(), selected: null, line: 0 };
 const TAGS = { c: ["C", "cube core"], v: ["V", "vector lanes"], m: ["⇄", "crosses between the cores"], s: ["·", "either core"] };
 const CHUNK = 100;
+const BLANK = el("div", { role: "option", "aria-selected": "false" }, el("span", { class: "no" }), el("span", { class: "tag" }), el("span", { class: "tx" }));
 
 function makeColumn(title, small, lines, key) {
   const box = el("div", { class: "lines", role: "listbox", tabindex: "0", "aria-label": title });
@@ -12,12 +13,12 @@ function makeColumn(title, small, lines, key) {
   lines.forEach(([text, line, core, cross, fresh, fact], i) => {
     if (i % CHUNK === 0) { chunk = el("div", { class: "chunk", role: "presentation" }); box.append(chunk); }
     const [tag, meaning] = TAGS[core];
-    const row = el("div", { class: `ln ${core}${cross ? " cross" : ""}${fresh ? " new" : ""}`, role: "option", id: `${key}-${i}`,
-      "aria-selected": "false" });
-    const sign = cross && core !== "m" ? `${tag}⇄` : tag;
-    row.append(el("span", { class: "no", text: line || "" }),
-      el("span", { class: "tag", text: key === "src" ? "" : sign, title: key === "src" ? null : cross ? `${meaning}; crossing` : meaning }),
-      el("span", { class: "tx", text: text || " " }));
+    const row = BLANK.cloneNode(true), [no, sign, words] = row.children;
+    row.className = `ln ${core}${cross ? " cross" : ""}${fresh ? " new" : ""}`;
+    row.id = `${key}-${i}`;
+    if (line) no.textContent = line;
+    if (key !== "src") { sign.textContent = cross && core !== "m" ? `${tag}⇄` : tag; sign.title = cross ? `${meaning}; crossing` : meaning; }
+    words.textContent = text || " ";
     row.cubelane = { line, fact, column: key, i };
     chunk.append(row);
     rows.push(row);

@@ -1,0 +1,108 @@
+"""Whatever the text: `parse` gives a program or a Diagnostic; what it gives comes back from print."""
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cubelane.ir.diagnostic import Diagnostic
+from cubelane.language import parse
+from tests.language.kernels import in_core, opaque, round_trip
+
+NAMES = ("x", "y", "t", "n", "w", "u", "f", "b", "out", "s", "unknown", "pl", "self")
+WORDS = (
+    *("add", "exp", "mul", "load", "store", "slice", "row_max", "matmul", "cast", "reshape", "full", "assemble"),
+    *("min", "max", "const", "read", "write", "transpose", "concat", "fillpad", "set_validshape", "aiv_shard", "nope"),
+    *("tile.load", "tile.row_sum", "tile.full", "tile.tpop_from_aic", "system.tfree_to_aic", "tensor.dim", "yield_"),
+)
+ENUMS = ("pl.FP16", "pl.FP32", "pl.INT32", "pl.Mem.Vec", "pl.Mem.Acc", "pl.PadValue.zero", "pl.TileLayout.row_major")
+LITERALS = ("0", "1", "8", "-3", "0.5", "1e999", "True", "None", "'s'", "2 ** 70", "[]", "()", "0x10", "...", "1j")
+OPERATORS = ("+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^", "@", "<", "==", "and", "or", "is", "in")
+
+atoms = st.sampled_from((*NAMES, *ENUMS, *LITERALS))
+
+
+def _compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    lists = st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]")
+    calls = st.tuples(st.sampled_from(WORDS), st.lists(inner, max_size=4)).map(
+        lambda pair: f"pl.{pair[0]}({', '.join(pair[1])})"
+    )
+    keyword = st.sampled_from(("split", "dtype", "value", "target_memory", "shape", "tmp", "attrs"))
+    named = st.tuples(st.sampled_from(WORDS), inner, keyword, inner).map(lambda p: f"pl.{p[0]}({p[1]}, {p[2]}={p[3]})")
+    binary = st.tuples(inner, st.sampled_from(OPERATORS), inner).map(lambda p: f"({p[0]} {p[1]} {p[2]})")
+    unary = st.tuples(st.sampled_from(("-", "not ", "~", "+")), inner).map("".join)
+    index = st.tuples(st.sampled_from(NAMES), inner, inner).map(lambda p: f"{p[0]}[{p[1]} : {p[2]}]")
+    cell = st.tuples(st.sampled_from(NAMES), inner, inner).map(lambda p: f"{p[0]}[{p[1]}, {p[2]}]")
+    choice = st.tuples(inner, inner, inner).map(lambda p: f"({p[0]} if {p[1]} else {p[2]})")
+    return st.one_of(lists, calls, named, binary, unary, index, cell, choice)
+
+
+expressions = st.recursive(atoms, _compound, max_leaves=8)
+targets = st.sampled_from(("t", "s", "out", "n", "a, c", "out[0:8, :]", "t[n, 0]", "s: pl.Scalar[pl.INT64]", "x.y"))
+assignments = st.tuples(targets, expressions).map(lambda p: f"{p[0]} = {p[1]}")
+simple = st.one_of(
+    assignments, expressions, st.sampled_from(("pass", "break", "continue", "return out", "return", "x += 1"))
+)
+
+
+def _blocks(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    heads = st.one_of(
+        expressions.map(lambda e: f"if {e}:"),
+        expressions.map(lambda e: f"while {e}:"),
+        expressions.map(lambda e: f"for i in pl.range({e}):"),
+        expressions.map(lambda e: f"for i, (c,) in pl.range(4, init_values=({e},)):"),
+        expressions.map(lambda e: f"for (i,) in pl.while_(init_values=({e},)):"),
+        st.sampled_from(
+            (
+                "with pl.at(level=pl.Level.CORE_GROUP):",
+                "for l in pl.split_aiv(2, mode=pl.SplitMode.UP_DOWN):",
+                "for i in pl.pipeline(4, stage=2):",
+                "with x:",
+            )
+        ),
+    )
+    bodies = st.lists(inner, min_size=1, max_size=3)
+    return st.tuples(heads, bodies).map(
+        lambda p: p[0] + "\n" + "\n".join("    " + line for part in p[1] for line in part.splitlines())
+    )
+
+
+statements = st.recursive(simple, _blocks, max_leaves=5)
+bodies = st.lists(statements, min_size=1, max_size=6).map("\n".join)
+
+
+def outcome(text: str) -> None:
+    """A program that comes back, or a Diagnostic that can be shown."""
+    try:
+        parse(text)
+    except Diagnostic as problem:
+        assert str(problem)
+        assert problem.as_json()
+        return
+    round_trip(text)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(bodies)
+def test_random_bodies_give_a_program_or_a_diagnostic(body: str) -> None:
+    outcome(in_core("t = pl.load(x, [0, 0], [8, 8])\n" + body))
+    outcome(opaque(body))
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=60), st.integers(0, 400))
+def test_a_damaged_text_gives_a_program_or_a_diagnostic(damage: str, position: int) -> None:
+    text = in_core("t = pl.load(x, [0, 0], [8, 8])\nfor i in pl.range(n):\n    t = pl.exp(t)\nreturn out")
+    outcome(text[:position] + damage + text[position + len(damage) :])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(("(", "[", "-", "not ", "n + (", "pl.exp(", "x[", "{")), st.integers(1, 5000))
+def test_deep_nesting_is_a_diagnostic(opening: str, depth: int) -> None:
+    closing = {"(": ")", "[": "]", "n + (": ")", "pl.exp(": ")", "x[": "]", "{": "}"}.get(opening, "")
+    outcome(in_core(f"i = {opening * depth}n{closing * depth}"))
+
+
+def test_a_long_sum_and_deep_blocks_are_read_or_refused() -> None:
+    outcome(in_core("i = n" + " + n" * 3000))
+    outcome(in_core("\n".join("    " * i + "if n > 0:" for i in range(90)) + "\n" + "    " * 90 + "pass"))
+    outcome("x = " + "[" * 100000)
+    outcome("\0")

@@ -203,7 +203,7 @@ class Calls:
         if "mode" in given.keywords:
             raise self.refuse(given.call, f"pl.{given.word} takes no mode; it is that of the region")
         if self.body.region is None:
-            if given.positional and not isinstance(given.positional[0].type, TileType):
+            if given.positional and isinstance(getattr(given.positional[0], "type", None), TensorType):
                 raise self.refuse(
                     given.call,
                     f"pl.{given.word} of a tensor belongs into a pl.split_aiv region",

@@ -216,12 +216,12 @@ class HeaderReader:
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 raise self._syntax(node, "this annotation is no Python") from None
             node = ast.copy_location(inner, node)
+        place, foreign = self.definition.source.place(node), self.evaluator.foreign(node)
+        if foreign is not None:
+            raise UnsupportedFeatureError(f"`{foreign}` is imported and not part of the language", place)
         try:
             return self.evaluator.value(node)
         except NotConstant:
-            place, foreign = self.definition.source.place(node), self.evaluator.foreign(node)
-            if foreign is not None:
-                raise UnsupportedFeatureError(f"`{foreign}` is not part of the language", place) from None
             raise ParserTypeError("this annotation is no type of the language", place) from None
 
     def _stated(self, form: object, node: ast.AST) -> Stated:

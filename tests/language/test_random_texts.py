@@ -69,6 +69,99 @@ statements = st.recursive(simple, _blocks, max_leaves=5)
 bodies = st.lists(statements, min_size=1, max_size=6).map("\n".join)
 
 
+# programs that are meant to be accepted: every name is bound to a value of one type throughout
+
+indices = st.recursive(
+    st.sampled_from(("n", "i", "j", "0", "1", "3", "pl.const(2, pl.INDEX)")),
+    lambda e: st.one_of(
+        st.tuples(e, st.sampled_from(("+", "-", "*", "//", "%", "<<", "&", "|", "^")), e).map(
+            lambda p: f"({p[0]} {p[1]} {p[2]})" if p[1] not in ("//", "%", "<<") else f"({p[0]} {p[1]} 2)"
+        ),
+        st.tuples(st.sampled_from(("pl.min", "pl.max", "max")), e, e).map(lambda p: f"{p[0]}({p[1]}, {p[2]})"),
+        e.map(lambda x: f"-{x}"),
+        e.map(lambda x: f"~(n + {x})"),
+        st.tuples(e, e).map(lambda p: f"({p[0]} if b else {p[1]} + n)"),
+        st.sampled_from(("w", "u")).map(lambda x: f"pl.cast({x} + 1, pl.INDEX)"),
+    ),
+    max_leaves=5,
+)
+conditions = st.recursive(
+    st.one_of(
+        st.tuples(indices, st.sampled_from(("<", ">", "==", "!=", ">=", "<=")), indices)
+        .map(" ".join)
+        .map("({})".format),
+        st.sampled_from(("b", "(f > 0.5)", "(u > 3)", "(w != 0)")),
+    ),
+    lambda e: st.one_of(
+        st.tuples(e, st.sampled_from((" and ", " or ")), e).map("".join).map("({})".format), e.map("(not {})".format)
+    ),
+    max_leaves=3,
+)
+tiles = st.recursive(
+    st.sampled_from(("t", "s")),
+    lambda e: st.one_of(
+        st.tuples(st.sampled_from(("pl.exp", "pl.neg", "abs", "-")), e).map(lambda p: f"{p[0]}({p[1]})"),
+        st.tuples(st.sampled_from(("pl.add", "pl.mul", "max")), e, e).map(lambda p: f"{p[0]}({p[1]}, {p[2]})"),
+        st.tuples(e, st.sampled_from(("*", "+", "-")), st.sampled_from(("0.5", "2", "f", "s"))).map(
+            lambda p: f"({p[0]} {p[1]} {p[2]})"
+        ),
+        indices.map("pl.load(x, [{}, 0], [8, 8])".format),
+    ),
+    max_leaves=3,
+)
+sound = st.one_of(
+    st.tuples(st.sampled_from(("t", "s")), tiles).map(" = ".join),
+    st.tuples(st.sampled_from(("i", "j")), indices).map(lambda p: f"{p[0]} = n + {p[1]}"),
+    st.tuples(tiles, indices).map(lambda p: f"out = pl.store({p[0]}, [{p[1]}, 0], out)"),
+    st.tuples(tiles, indices).map(lambda p: f"o2 = pl.store({p[0]}, [{p[1]}, 0], out)"),
+)
+
+
+def _indented(parts: list[str]) -> str:
+    return "\n".join("    " + line for part in parts for line in part.splitlines())
+
+
+def _sound_blocks(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    bodies = st.lists(inner, min_size=1, max_size=3).map(_indented)
+    jumps = st.tuples(conditions, st.sampled_from(("break", "continue"))).map(lambda p: f"if {p[0]}:\n    {p[1]}")
+    jumping = st.tuples(bodies, jumps, bodies).map(lambda p: f"{p[0]}\n{_indented([p[1]])}\n{p[2]}")
+    loops = st.one_of(
+        indices.map("for k in pl.range({}):".format),
+        st.tuples(indices, indices).map(lambda p: f"for k in pl.range({p[0]}, {p[1]}, 2):"),
+        conditions.map("while {}:".format),
+    )
+    return st.one_of(
+        st.tuples(conditions, bodies, bodies).map(lambda p: f"if {p[0]}:\n{p[1]}\nelse:\n{p[2]}"),
+        st.tuples(conditions, bodies).map(lambda p: f"if {p[0]}:\n{p[1]}"),
+        st.tuples(loops, st.one_of(bodies, jumping)).map("\n".join),
+        st.tuples(bodies, tiles).map(
+            lambda p: (
+                f"for k, (c,) in pl.pipeline(4, stage=2, init_values=(t,)):\n{p[0]}\n    t = pl.yield_(c + {p[1]})"
+            )
+        ),
+        st.tuples(conditions, bodies, tiles).map(
+            lambda p: f"if {p[0]}:\n{p[1]}\n    r = pl.yield_({p[2]})\nelse:\n    r = pl.yield_(t)\ns = r"
+        ),
+        bodies.map(lambda p: f"for k in pl.split_aiv(2, mode=pl.SplitMode.UP_DOWN):\n{p}"),
+    )
+
+
+sound_bodies = st.lists(st.recursive(sound, _sound_blocks, max_leaves=8), min_size=1, max_size=5).map("\n".join)
+START = "t = pl.load(x, [0, 0], [8, 8])\ns = pl.neg(t)\ni = n + 1\nj = n * 2\n"
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(sound_bodies)
+def test_random_programs_come_back(body: str) -> None:
+    text = in_core(START + body + "\nout = pl.store(pl.add(t, s), [i + j, 0], out)\nreturn out")
+    try:
+        parse(text)
+    except Diagnostic as problem:
+        assert "nest" in str(problem) or "region" in str(problem) or "pl.yield_" in str(problem), str(problem)
+        return
+    round_trip(text)
+
+
 def outcome(text: str) -> None:
     """A program that comes back, or a Diagnostic that can be shown."""
     try:

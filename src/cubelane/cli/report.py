@@ -5,8 +5,9 @@ from pathlib import Path
 
 from cubelane.check.compiled import Stage, compile_program
 from cubelane.check.kernel_file import read_judge, read_program, split_name
+from cubelane.cli import micro
 from cubelane.cli.artifacts import write_text
-from cubelane.cli.boundary import parser, report
+from cubelane.cli.boundary import CommandLineError, parser, report
 from cubelane.cli.options import add_mode, add_target, prepared
 from cubelane.cli.progress import Progress
 from cubelane.ir.diagnostic import Diagnostic
@@ -23,6 +24,8 @@ def main(argv: list[str]) -> int:
     add_target(arguments)
     add_mode(arguments)
     given = arguments.parse_args(argv)
+    if micro.handles(given.file):
+        raise CommandLineError("the explorer shows kernels of the pl language; for PTO files use compile or check")
     path = split_name(given.file)[0]
     with Progress() as progress:
         program, judge = read_program(given.file), read_judge(path)

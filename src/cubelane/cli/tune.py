@@ -8,6 +8,7 @@ from typing import Any
 
 from cubelane.check.kernel_file import read_program, split_name
 from cubelane.check.tune import DEPTHS, Cache, Outcome, Task, ranked, run_all, variants
+from cubelane.cli import micro
 from cubelane.cli.artifacts import write_text
 from cubelane.cli.boundary import CommandLineError, parser
 from cubelane.cli.options import add_target
@@ -30,6 +31,8 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("--no-cache", action="store_true", help="neither read nor keep outcomes")
     arguments.add_argument("--format", choices=("text", "json"), default="text", help="how to print the result")
     given = arguments.parse_args(argv)
+    if micro.handles(given.file):
+        raise CommandLineError("only kernels of the pl language have split modes and rings to try")
     depths = _depths(given.depths)
     path, program = split_name(given.file)[0], read_program(given.file)
     place = None if given.no_cache else Path(given.cache or f".cubelane/tune-{path.stem}.json")

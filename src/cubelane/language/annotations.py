@@ -25,6 +25,7 @@ from cubelane.ir.types import (
 from cubelane.language import vocabulary
 from cubelane.language.errors import ParserError, ParserSyntaxError, ParserTypeError, UnsupportedFeatureError
 from cubelane.language.evaluate import Runtime, TypedConstant
+from cubelane.language.printing.types import type_text
 from cubelane.language.vocabulary import DataType, Form, Symbol
 
 SPACES: dict[str, MemorySpace] = {space.dsl: space for space in MemorySpace}
@@ -247,7 +248,7 @@ def settle(inferred: Attribute | None, said: Stated, name: str) -> Attribute | N
 
 
 def _mismatch(name: str, inferred: Attribute, wanted: Attribute) -> ParserError:
-    return ParserTypeError(f"`{name}` is annotated as {wanted}, its value is {inferred}")
+    return ParserTypeError(f"`{name}` is annotated as {type_text(wanted)}, its value is {type_text(inferred)}")
 
 
 def _settle_tile(inferred: TileType, wanted: TileType, written: frozenset[str], name: str) -> TileType:

@@ -18,6 +18,7 @@ from cubelane.language.attributes import call_attributes
 from cubelane.language.body import Body, Signature
 from cubelane.language.errors import InvalidOperationError, ParserError, ParserTypeError
 from cubelane.language.operators import FUNCTIONS
+from cubelane.language.printing.types import type_text
 from cubelane.language.registry import ALIASES, OpClass, find, scalar_form, similar, spaces_of
 from cubelane.language.values import Literal, Nothing, Popped, Several, described, is_scalar
 from cubelane.language.vocabulary import Symbol
@@ -236,7 +237,7 @@ class Calls:
             operand = self.body.symbol(value, at) if isinstance(value, Symbol) else emitter.value(value, at, adopted)
             if not fits(operand.type, wanted):
                 raise ParserTypeError(
-                    f"parameter `{signature.parameters[position]}` of `{signature.name}` is {wanted}, "
+                    f"parameter `{signature.parameters[position]}` of `{signature.name}` is {type_text(wanted)}, "
                     f"this is {described(value)}",
                     emitter.place(at),
                 )

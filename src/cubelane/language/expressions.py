@@ -304,7 +304,9 @@ class Expressions:
             return self._by_name(function.id, node)
         foreign = self.body.evaluator.foreign(function)
         if foreign is not None:
-            raise UnsupportedFeatureError(f"`{foreign}` is imported and not part of the language", self.body.emitter.place(node))
+            raise UnsupportedFeatureError(
+                f"`{foreign}` is imported and not part of the language", self.body.emitter.place(node)
+            )
         raise InvalidOperationError(
             "only operations of the language and functions of the program can be called",
             self.body.emitter.place(node),

@@ -21,6 +21,7 @@ from cubelane.language.errors import ParserError, ParserSyntaxError, ParserTypeE
 from cubelane.language.evaluate import Evaluator, NotConstant
 from cubelane.language.flow import called_word
 from cubelane.language.jumps import without_jumps
+from cubelane.language.printing.types import type_text
 from cubelane.language.statements import Statements
 
 IMPLIED: dict[FunctionKind, tuple[str, str]] = {
@@ -282,5 +283,7 @@ def _checked(header: Header, returned: Sequence[SSAValue] | None, body: Body) ->
         )
     for want, got in zip(declared, actual, strict=True):
         if not fits(got, want):
-            raise ParserTypeError(f"`{header.definition.name}` declares the result {want} and returns {got}", place)
+            raise ParserTypeError(
+                f"`{header.definition.name}` declares the result {type_text(want)} and returns {type_text(got)}", place
+            )
     return actual

@@ -27,6 +27,7 @@ from cubelane.language.errors import (
 from cubelane.language.evaluate import NotConstant
 from cubelane.language.expressions import Expressions
 from cubelane.language.flow import called_word
+from cubelane.language.printing.types import type_text
 from cubelane.language.structure import Structure, Yielded
 from cubelane.language.values import Literal, Nothing, Popped, Several, described, is_scalar, named
 
@@ -207,10 +208,14 @@ class Statements:
         assert node.value is not None
         if isinstance(value, Literal):
             if not is_scalar(said.type):
-                raise ParserTypeError(f"`{name}` is annotated as {said.type}, its value is {described(value)}", place)
+                raise ParserTypeError(
+                    f"`{name}` is annotated as {type_text(said.type)}, its value is {described(value)}", place
+                )
             return Literal(value.value, said.type) if value.dtype in (None, said.type) else value
         if not isinstance(value, SSAValue):
-            raise ParserTypeError(f"`{name}` is annotated as {said.type}, its value is {described(value)}", place)
+            raise ParserTypeError(
+                f"`{name}` is annotated as {type_text(said.type)}, its value is {described(value)}", place
+            )
         ssa: SSAValue = value
         try:
             wanted = annotations.settle(ssa.type, said, name)
@@ -300,7 +305,7 @@ class Statements:
             return str(self.body.evaluator.value(node))
         except NotConstant:
             value = self.expressions.value(node)
-            return str(value.type) if isinstance(value, SSAValue) else described(value)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+            return type_text(value.type) if isinstance(value, SSAValue) else described(value)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
 
     def _inline(self, definition: Definition, given: Arguments) -> Any:
         """A call of an inline function: its statements, read here with its own names."""

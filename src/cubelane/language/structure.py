@@ -19,6 +19,7 @@ from cubelane.language.errors import ParserError, ParserSyntaxError, ParserTypeE
 from cubelane.language.expressions import Expressions
 from cubelane.language.flow import called_word, target_names
 from cubelane.language.headers import Counted, Headers
+from cubelane.language.printing.types import type_text
 from cubelane.language.scopes import Scopes
 from cubelane.language.values import Literal, Missing, named
 
@@ -173,7 +174,7 @@ class Structure:
     def _same_type(self, name: str, wanted: Attribute, value: SSAValue, node: ast.AST) -> None:
         if value.type != wanted:
             raise ParserTypeError(
-                f"`{name}` is {wanted} on one way and {value.type} on the other",
+                f"`{name}` is {type_text(wanted)} on one way and {type_text(value.type)} on the other",
                 self.body.emitter.place(node),
                 instead="give both the same shape, element type, valid extent and layout",
             )

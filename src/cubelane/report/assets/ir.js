@@ -177,7 +177,7 @@ function descendants(line) {
   const split = DATA.columns.findIndex((c) => c.name === "lower-auto-vector-split");
   const expand = DATA.columns.findIndex((c) => c.name === "expand-mixed-kernel");
   toggle(expand > 0 ? expand : last, true);
-  if (!narrow.matches && split > 0) toggle(split, true);
+  if (innerWidth >= 1500 && split > 0) toggle(split, true);
   byId("ir-key").append(el("b", { text: "C" }), " cube core, ", el("b", { text: "V" }), " vector lanes, ", el("b", { text: "⇄" }),
     " crossing, ", el("b", { text: "·" }), " either, ", el("b", { text: "+" }), " changed by the pass. Arrow keys move, Escape clears.");
   explain(null);

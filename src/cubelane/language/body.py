@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Protocol
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -19,8 +20,8 @@ from cubelane.language.evaluate import Evaluator
 from cubelane.language.flow import Liveness
 from cubelane.language.scalars import Arithmetic
 from cubelane.language.source import Source
-from cubelane.language.values import Emitter
-from cubelane.language.vocabulary import Symbol
+from cubelane.language.values import Emitter, Literal
+from cubelane.language.vocabulary import DataType, Symbol
 
 
 @dataclass(frozen=True)
@@ -148,9 +149,11 @@ class _Visible(Mapping[str, Any]):
         if isinstance(self._environment.get(key), Symbol):
             return self._environment[key]
         if key in self._names:
-            from_literal = getattr(self._names.get(key), "value", None)
-            if isinstance(from_literal, int | float):
-                return from_literal
+            value = self._names.get(key)
+            if isinstance(value, Literal):
+                return value.value
+            if isinstance(value, Enum | DataType):
+                return value
             raise KeyError(key)
         return self._environment[key]
 

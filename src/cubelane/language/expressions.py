@@ -345,6 +345,10 @@ class Expressions:
             return self.calls.function(self.body.functions.outside(known, node), given)
         if name in ("abs", "min", "max") and known is None:
             given = self.calls.arguments(node, name)
+            if given.keywords:
+                raise self._type_error(node, f"`{name}` takes no keywords")
+            if (len(given.positional) != 1) if name == "abs" else len(given.positional) < 2:
+                raise self._type_error(node, f"`{name}` does not take {len(given.positional)} operands")
             if any(is_shaped(v) for v in given.positional):
                 return self.calls.named(SHAPED_FUNCTIONS[name], given.positional, node)
             return self._folded(name, given.positional, node)
@@ -360,10 +364,8 @@ class Expressions:
             numbers = [v.value for v in values]
             return Literal(abs(numbers[0]) if name == "abs" else min(numbers) if name == "min" else max(numbers))
         operands = [self.body.arithmetic.operand(v, node) for v in values]
-        if name == "abs" and len(operands) == 1:
+        if name == "abs":
             return self.body.arithmetic.absolute(operands[0], node)
-        if name == "abs" or len(operands) < 2:
-            raise self._type_error(node, f"`{name}` does not take {len(operands)} operands")
         result = operands[0]
         for operand in operands[1:]:
             result = self.body.arithmetic.binary(FUNCTIONS[name], result, operand, node)

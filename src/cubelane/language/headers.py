@@ -58,6 +58,7 @@ class Headers:
         inits = self.inits(keywords["init_values"]) if "init_values" in keywords else ()
         if len(inits) != len(names):
             raise self._syntax(node.target, f"{len(inits)} initial values for {len(names)} names")
+        self._distinct([variable, *names], node.target)
         bounds = self._bounds(call, word)
         attributes: dict[str, Attribute] = {}
         if word != "range":
@@ -134,4 +135,10 @@ class Headers:
         inits = self.inits(keywords["init_values"])
         if not inits or len(names) != len(items) or len(names) != len(inits):
             raise self._syntax(node.target, f"{len(inits)} initial values for {len(items)} names")
+        self._distinct(names, node.target)
         return names, list(inits)
+
+    def _distinct(self, names: Sequence[str], node: ast.AST) -> None:
+        twice = [name for position, name in enumerate(names) if name in names[:position]]
+        if twice:
+            raise self._syntax(node, f"the header of this loop names `{twice[0]}` twice")

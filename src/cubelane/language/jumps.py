@@ -8,7 +8,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from cubelane.language.body import Definition
-from cubelane.language.errors import InvalidOperationError, ParserError, UnsupportedFeatureError
+from cubelane.language.errors import InvalidOperationError, ParserError, ParserSyntaxError, UnsupportedFeatureError
+from cubelane.language.evaluate import Evaluator, number
 from cubelane.language.flow import COMPOUND, called_word
 
 Jump = (ast.Break, ast.Continue)
@@ -114,7 +115,17 @@ class Rewriter:
 
     def __init__(self, definition: Definition):
         self.source = definition.source
-        self._count = 0
+        self.evaluator = Evaluator(definition.environment)
+        self._taken = {n.id for n in ast.walk(definition.node) if isinstance(n, ast.Name)}
+        self._taken |= {a.arg for a in ast.walk(definition.node) if isinstance(a, ast.arg)}
+
+    def _fresh(self, name: str) -> str:
+        """A name that the function does not use."""
+        count = 1
+        while f"{name}_{count}" in self._taken:
+            count += 1
+        self._taken.add(f"{name}_{count}")
+        return f"{name}_{count}"
 
     def _refuse(self, node: ast.AST, message: str, instead: str | None = None) -> ParserError:
         return InvalidOperationError(message, self.source.place(node), instead=instead)
@@ -152,8 +163,7 @@ class Rewriter:
             )
         flag = None
         if any(isinstance(jump, ast.Break) for jump in jumps):
-            self._count += 1
-            flag = f"going_{self._count}"
+            flag = self._fresh("going")
         body = self._guarded(node.body, flag)
         if flag is None:
             return [self._with_body(node, body)]
@@ -197,18 +207,45 @@ class Rewriter:
         call = node.iter
         if not isinstance(call, ast.Call) or not isinstance(node.target, ast.Name) or call.keywords:
             raise UnsupportedFeatureError("`break` needs a plain pl.range loop", self.source.place(node))
-        bounds = call.args
+        bounds = self._bounds(call)
         low = bounds[0] if len(bounds) > 1 else ast.copy_location(ast.Constant(0), node)
         high = bounds[1] if len(bounds) > 1 else bounds[0]
         step = bounds[2] if len(bounds) > 2 else ast.copy_location(ast.Constant(1), node)
         name = node.target.id
-        limit, counter = f"{name}_end_{self._count}", f"{name}_next_{self._count}"
+        limit, counter = self._fresh(f"{name}_end"), self._fresh(f"{name}_next")
         compare = ast.Compare(ast.Name(counter, ast.Load()), [ast.Lt()], [ast.Name(limit, ast.Load())])
         test = ast.copy_location(ast.BoolOp(ast.And(), [going, _placed(compare, node)]), node)
-        advance = ast.BinOp(ast.Name(counter, ast.Load()), ast.Add(), step)
         setup = [start, _assign(counter, low, node), _assign(limit, high, node)]
+        if not number(self.evaluator.or_runtime(step)):
+            stride = self._fresh(f"{name}_step")
+            setup.append(_assign(stride, step, node))
+            step = ast.copy_location(ast.Name(stride, ast.Load()), node)
+        advance = ast.BinOp(ast.Name(counter, ast.Load()), ast.Add(), step)
         inner = [_assign(name, ast.Name(counter, ast.Load()), node), _assign(counter, advance, node), *body]
         return [*setup, ast.copy_location(ast.While(test, inner, []), node)]
+
+    def _bounds(self, call: ast.Call) -> list[ast.expr]:
+        """The bounds of a `pl.range` with a `break` in its body, checked as those of any loop."""
+        if self.evaluator.language_word(call.func) != "range":
+            raise UnsupportedFeatureError(
+                "a for loop needs an iterator of the language",
+                self.source.place(call),
+                instead="for i in pl.range(n):",
+            )
+        if not 1 <= len(call.args) <= 3:
+            raise ParserSyntaxError(
+                f"pl.range takes 1 to 3 bounds, {len(call.args)} are given", self.source.place(call)
+            )
+        step = self.evaluator.or_runtime(call.args[2]) if len(call.args) > 2 else 1
+        if number(step) and step == 0:
+            raise ParserSyntaxError("the step of a loop is not zero", self.source.place(call.args[2]))
+        if number(step) and step < 0:
+            raise UnsupportedFeatureError(
+                "a loop that counts down is not supported",
+                self.source.place(call.args[2]),
+                instead="n - 1 - i in the body",
+            )
+        return call.args
 
 
 def _name(node: ast.stmt) -> str:

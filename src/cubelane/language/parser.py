@@ -5,6 +5,7 @@
 import ast
 import gc
 import math
+from collections import ChainMap
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -121,16 +122,32 @@ def scan(source: Source) -> File:
                 file.environment.update(imported(node))
             case ast.Assign():
                 for target in node.targets:
-                    _assign(file, target, node.value)
+                    _assign(file.environment, target, node.value)
             case ast.AnnAssign(value=ast.expr() as value):
-                _assign(file, node.target, value)
+                _assign(file.environment, node.target, value)
             case ast.FunctionDef():
                 _function(file, node)
             case ast.ClassDef():
                 _class(file, node)
             case _:
-                pass
+                _unread(file, node)
     return file
+
+
+def _unread(file: File, node: ast.stmt) -> None:
+    """A statement that is not understood: what it may bind is no longer known, unless it imports the language."""
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                file.environment[name] = Runtime(node)
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                file.environment[name] = Runtime(node)
+            case ast.Import() | ast.ImportFrom():
+                for name, value in imported(inner).items():
+                    if not isinstance(file.environment.get(name), Module):
+                        file.environment[name] = value
+            case _:
+                pass
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> dict[str, Any]:
@@ -148,16 +165,16 @@ def imported(node: ast.Import | ast.ImportFrom) -> dict[str, Any]:
     return names
 
 
-def _assign(file: File, target: ast.expr, value: ast.expr) -> None:
-    known = Evaluator(file.environment).or_runtime(value)
+def _assign(environment: dict[str, Any], target: ast.expr, value: ast.expr) -> None:
+    known = Evaluator(environment).or_runtime(value)
     if isinstance(target, ast.Name):
-        file.environment[target.id] = known
+        environment[target.id] = known
         return
     names = target_names(target)
     items: Sequence[Any] = (
         known if isinstance(known, tuple) and len(known) == len(names) else [Runtime(value)] * len(names)
     )  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    file.environment.update(zip(names, items, strict=True))
+    environment.update(zip(names, items, strict=True))
 
 
 def decorated(node: ast.FunctionDef | ast.ClassDef, environment: Mapping[str, Any]) -> tuple[str, ast.expr] | None:
@@ -178,7 +195,10 @@ def _function(file: File, node: ast.FunctionDef) -> None:
     if found is None or found[0] not in ("function", "inline"):
         file.environment[node.name] = Runtime(node)
         return
-    definition = Definition(node, file.source, file.environment, inline=found[0] == "inline")
+    # constants as they are here; functions may call ones that follow
+    seen = ChainMap(dict(file.environment), file.environment)
+    seen.pop(node.name, None)
+    definition = Definition(node, file.source, seen, inline=found[0] == "inline")
     file.environment[node.name] = definition
     if not definition.inline:
         file.functions.append(definition)
@@ -214,8 +234,8 @@ def program_of(node: ast.ClassDef, decorator: ast.expr, source: Source, environm
             else:
                 program.definitions[item.name] = definition
         elif isinstance(item, ast.Assign):
-            for name in (n for t in item.targets for n in target_names(t)):
-                visible[name] = Evaluator(visible).or_runtime(item.value)
+            for target in item.targets:
+                _assign(visible, target, item.value)
         else:
             raise UnsupportedFeatureError(
                 "a program holds functions with @pl.function only", source.place(item), instead="@pl.function"

@@ -1,6 +1,7 @@
 """The text of a kernel: Python syntax tree, places in it, limits on what is read."""
 
 import ast
+import re
 import warnings
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 from cubelane.ir.diagnostic import Location
 from cubelane.language.errors import ParserSyntaxError
 
+_LINE_END = re.compile(r"\r\n|\r|\n")
 MAX_DEPTH = 100
 """How deep expressions and statements may nest."""
 
@@ -54,7 +56,7 @@ def read(text: str, filename: str = "<string>", line_shift: int = 0) -> Source:
         raise ParserSyntaxError(f"this is no Python: {problem}", Location(filename)) from None
     except (RecursionError, MemoryError):
         raise ParserSyntaxError("the text nests too deeply", Location(filename)) from None
-    source = Source(tree, filename, text.splitlines(), line_shift)
+    source = Source(tree, filename, _LINE_END.split(text), line_shift)
     check_depth(source, tree)
     return source
 

@@ -27,9 +27,11 @@ from cubelane.language.errors import (
 from cubelane.language.evaluate import NotConstant
 from cubelane.language.expressions import Expressions
 from cubelane.language.flow import called_word
+from cubelane.language.jumps import without_jumps
 from cubelane.language.printing.types import type_text
 from cubelane.language.structure import Structure, Yielded
 from cubelane.language.values import Literal, Nothing, Popped, Several, described, is_scalar, named
+from cubelane.language.vocabulary import Symbol
 
 MAX_INLINE = 32
 STATIC = ("static_print", "static_assert")
@@ -103,9 +105,15 @@ class Statements:
     def _syntax(self, node: ast.AST, message: str, instead: str | None = None) -> ParserError:
         return ParserSyntaxError(message, self.body.emitter.place(node), instead=instead)
 
-    def _yield(self, node: ast.stmt, targets: list[str]) -> Yielded:
+    def _yield(self, node: ast.stmt, targets: Sequence[str | None]) -> Yielded:
         value = getattr(node, "value", None)
         assert isinstance(value, ast.Call)
+        if self.expressions.language_path(value.func) != ("yield_",):
+            raise InvalidOperationError(
+                f"`{ast.unparse(value.func)}` cannot be called in a kernel", self.body.emitter.place(value)
+            )
+        if None in targets:
+            raise self._syntax(node, "the targets of pl.yield_ are names")
         if value.keywords:
             raise self._syntax(value, "pl.yield_ takes no keywords")
         values = [self.expressions.value(a) for a in value.args]
@@ -114,7 +122,7 @@ class Statements:
         said = self._stated(node.annotation) if isinstance(node, ast.AnnAssign) else Stated()
         wanted = [said.type if len(values) == 1 else None] * len(values)
         ssa = [self.body.emitter.value(v, value, w) for v, w in zip(values, wanted, strict=True)]
-        return Yielded(tuple(targets), tuple(ssa), node)
+        return Yielded(tuple(name for name in targets if name is not None), tuple(ssa), node)
 
     # assignments
 
@@ -140,7 +148,7 @@ class Statements:
             raise ParserTypeError("this call gives no value", self.body.emitter.place(node))
         if isinstance(value, Popped):
             return self.body.emitter.value(value, node)
-        return value
+        return self.body.symbol(value, node) if isinstance(value, Symbol) else value
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Any, node: ast.Assign) -> None:
         names = [item.id for item in target.elts if isinstance(item, ast.Name)]
@@ -323,19 +331,20 @@ class Statements:
         body = self.body
         outer, environment, liveness = body.names, body.environment, body.liveness
         body.names, body.environment = type(outer)(), definition.environment
-        body.liveness = type(liveness)(definition.node.body)
+        node = without_jumps(definition, definition.node.body)
+        body.liveness = type(liveness)(node.body)
         body.inlined += 1
         try:
             for name, value in values.items():
                 body.names.bind(name, value)
             with body.emitter.reading(definition.source):
-                return self._inlined(definition)
+                return self._inlined(node.body)
         finally:
             body.inlined -= 1
             body.names, body.environment, body.liveness = outer, environment, liveness
 
-    def _inlined(self, definition: Definition) -> Any:
-        *statements, last = definition.node.body
+    def _inlined(self, body: Sequence[ast.stmt]) -> Any:
+        *statements, last = body
         for node in statements:
             if isinstance(node, ast.Return):
                 raise self._syntax(node, "nothing can follow a return")
@@ -346,15 +355,18 @@ class Statements:
         return Nothing()
 
 
-def yield_targets(node: ast.stmt) -> list[str] | None:
-    """The names that a `pl.yield_` statement gives its values to; None for any other statement."""
+def yield_targets(node: ast.stmt) -> list[str | None] | None:
+    """The names that a `pl.yield_` statement gives its values to (None for a target that is no name).
+
+    None as a whole for any other statement.
+    """
     if called_word(getattr(node, "value", None)) != "yield_":
         return None
     match node:
         case ast.Assign(targets=[ast.Name(id=name)]):
             return [name]
         case ast.Assign(targets=[ast.Tuple(elts=items) | ast.List(elts=items)]):
-            return [item.id for item in items if isinstance(item, ast.Name)]
+            return [item.id if isinstance(item, ast.Name) else None for item in items]
         case ast.AnnAssign(target=ast.Name(id=name)):
             return [name]
         case ast.Expr():

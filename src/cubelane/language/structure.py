@@ -15,13 +15,19 @@ from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from cubelane.language.body import Body, written_through
-from cubelane.language.errors import ParserError, ParserSyntaxError, ParserTypeError, UnsupportedFeatureError
+from cubelane.language.errors import (
+    ParserError,
+    ParserSyntaxError,
+    ParserTypeError,
+    UndefinedVariableError,
+    UnsupportedFeatureError,
+)
 from cubelane.language.expressions import Expressions
 from cubelane.language.flow import called_word, target_names
 from cubelane.language.headers import Counted, Headers
 from cubelane.language.printing.types import type_text
 from cubelane.language.scopes import Scopes
-from cubelane.language.values import Literal, Missing, named
+from cubelane.language.values import Literal, Missing, described, named
 
 IN_ARM = "is bound in one arm of an if only"
 IN_LOOP = "is bound inside a loop only"
@@ -210,11 +216,29 @@ class Structure:
             reads |= frozenset(n.id for n in ast.walk(node.test) if isinstance(n, ast.Name))
         live = self.body.liveness.after.get(id(node), frozenset()) | reads
         names = self.body.names
-        return [
-            name
-            for name in sorted((effect.may_bind & live) - set(hidden))
-            if isinstance(names.get(name), SSAValue | Literal)
-        ]
+        candidates = sorted((effect.may_bind & live) - set(hidden))
+        for name in candidates:
+            self._check_carry(name, name in reads, node)
+        return [name for name in candidates if isinstance(names.get(name), SSAValue | Literal)]
+
+    def _check_carry(self, name: str, read: bool, node: ast.For | ast.While) -> None:
+        """A name that an iteration reads and a later statement of the body rebinds must be one value."""
+        names, place = self.body.names, self.body.emitter.place(node)
+        if not read or isinstance(names.get(name), SSAValue | Literal | Missing):
+            return
+        if name in names:
+            raise UnsupportedFeatureError(
+                f"`{name}` changes in this loop, and is {described(names.get(name))}: only a tile, a tensor or a "
+                "scalar can be carried from one iteration to the next",
+                place,
+                instead="a name of its own for every item",
+            )
+        if name in self.body.environment:
+            raise UndefinedVariableError(
+                f"`{name}` is read in this loop before the loop binds it",
+                place,
+                instead=f"bind `{name}` before the loop",
+            )
 
     def _counted(self, node: ast.For, header: Counted) -> None:
         emitter, names = self.body.emitter, self.body.names
@@ -301,7 +325,8 @@ class Structure:
         names, inits = self.headers.while_(node)
         first = node.body[0]
         call = first.value if isinstance(first, ast.Expr) else None
-        if not isinstance(call, ast.Call) or called_word(call) != "cond" or len(call.args) != 1 or call.keywords:
+        path = self.expressions.language_path(call.func) if isinstance(call, ast.Call) else ()
+        if not isinstance(call, ast.Call) or path != ("cond",) or len(call.args) != 1 or call.keywords:
             raise self._syntax(first, "a pl.while_ loop begins with its condition", instead="pl.cond(i < n)")
         self._while(node, call.args[0], node.body[1:], names, inits)
 

@@ -75,7 +75,7 @@ def scalar_form(op: OpClass) -> OpClass | None:
 
 def similar(name: str, namespaces: Sequence[str] = NAMESPACES) -> str | None:
     """A name of the language that looks like `name`."""
-    best, best_size = None, 0.75
+    best, best_size = None, 0.6
     for space, known in OPERATIONS:
         if space in namespaces:
             size = likeness(name, known)

@@ -13,6 +13,8 @@ from cubelane.language.evaluate import Evaluator, number
 from cubelane.language.flow import COMPOUND, called_word
 
 Jump = (ast.Break, ast.Continue)
+MAX_STATEMENTS = 2000
+"""How many statements the jumps of a function may make: what follows a jump is read once for every way to it."""
 
 
 def without_jumps(definition: Definition, statements: Sequence[ast.stmt]) -> ast.FunctionDef:
@@ -29,6 +31,24 @@ def without_jumps(definition: Definition, statements: Sequence[ast.stmt]) -> ast
         ),
         node,
     )
+
+
+class _Budget:
+    """Counts the statements that are made, so that a short text cannot become an endless one."""
+
+    def __init__(self, definition: Definition):
+        self.source = definition.source
+        self.left = MAX_STATEMENTS
+
+    def spend(self, node: ast.AST) -> None:
+        """One statement more."""
+        self.left -= 1
+        if self.left < 0:
+            raise UnsupportedFeatureError(
+                "too many ways lead through the `continue`, `break` and `return` of this function",
+                self.source.place(node),
+                instead="one condition in front of what follows",
+            )
 
 
 def _has_jump(statements: Sequence[ast.stmt]) -> bool:
@@ -61,7 +81,7 @@ def _with_one_return(definition: Definition, statements: list[ast.stmt]) -> list
     if len(counts) != 1:
         raise UnsupportedFeatureError("the returns of this function give different numbers of values", place)
     names = [f"returned_{i}" for i in range(counts.pop())]
-    body, returned = _tail(definition, statements, names)
+    body, returned = _tail(_Budget(definition), statements, names)
     if not names:
         return body
     if not returned:
@@ -78,10 +98,11 @@ def _count(node: ast.Return) -> int:
     return len(node.value.elts) if isinstance(node.value, ast.Tuple) else 1
 
 
-def _tail(definition: Definition, statements: Sequence[ast.stmt], names: list[str]) -> tuple[list[ast.stmt], bool]:
+def _tail(budget: _Budget, statements: Sequence[ast.stmt], names: list[str]) -> tuple[list[ast.stmt], bool]:
     """Statements whose returns assign to `names`, and whether every way through them does."""
     result: list[ast.stmt] = []
     for position, node in enumerate(statements):
+        budget.spend(node)
         if isinstance(node, ast.Return):
             values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value] if node.value else []
             return result + [_assign(n, v, node) for n, v in zip(names, values, strict=True)], True
@@ -90,7 +111,7 @@ def _tail(definition: Definition, statements: Sequence[ast.stmt], names: list[st
             arms: list[list[ast.stmt]] = []
             done: list[bool] = []
             for arm in (node.body, node.orelse):
-                tail, returned = _tail(definition, [*arm, *rest], names)
+                tail, returned = _tail(budget, [*arm, *rest], names)
                 arms.append(tail or [ast.copy_location(ast.Pass(), node)])
                 done.append(returned)
             return [*result, ast.copy_location(ast.If(node.test, arms[0], arms[1]), node)], all(done)
@@ -115,6 +136,7 @@ class Rewriter:
 
     def __init__(self, definition: Definition):
         self.source = definition.source
+        self.budget = _Budget(definition)
         self.evaluator = Evaluator(definition.environment)
         self._taken = {n.id for n in ast.walk(definition.node) if isinstance(n, ast.Name)}
         self._taken |= {a.arg for a in ast.walk(definition.node) if isinstance(a, ast.arg)}
@@ -179,6 +201,7 @@ class Rewriter:
         """Statements in which nothing follows a jump."""
         result: list[ast.stmt] = []
         for position, node in enumerate(statements):
+            self.budget.spend(node)
             rest = list(statements[position + 1 :])
             if isinstance(node, ast.Continue):
                 return result or [ast.copy_location(ast.Pass(), node)]

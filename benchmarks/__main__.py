@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("startup", "chains", "simulator")
+NAMES = ("startup", "chains", "split_pass", "simulator", "micro_machine")
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 """Compile time of a matmul followed by a chain of vector ops, against the length of the chain."""
 
 from benchmarks.timing import growth_exponent, seconds
-from cubelane import language, passes
+from cubelane import language
+from cubelane.check.compiled import compile_program
 
 SIZES = (100, 400, 2000)
 STEPS = ("pl.exp", "pl.neg", "pl.abs", "pl.relu")
@@ -30,7 +31,7 @@ def chain_kernel(length: int) -> str:
 
 def compile_text(text: str) -> None:
     """Parses and runs every pass."""
-    passes.lower(language.parse(text), target="a2a3")
+    compile_program(language.parse(text), "a2a3")
 
 
 def main() -> None:

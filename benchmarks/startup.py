@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from benchmarks.timing import medians
-from cubelane import language, passes
+from cubelane import language
+from cubelane.check.compiled import compile_program
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "flash_attention.py"
 
@@ -16,7 +17,7 @@ def main() -> None:
     text = EXAMPLE.read_text(encoding="utf-8")
 
     def warm() -> None:
-        passes.lower(language.parse(text, filename=str(EXAMPLE)), target="a2a3")
+        compile_program(language.parse(text, str(EXAMPLE)), "a2a3")
 
     result = medians(
         {

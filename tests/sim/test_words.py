@@ -110,3 +110,10 @@ def test_matrix_products_cut_to_the_valid_columns_of_the_left():
     a, b = np.ones((4, 3), np.float16), np.ones((5, 2), np.float16)
     np.testing.assert_array_equal(PURE["matmul"](a, b), np.full((4, 2), 3.0))
     np.testing.assert_array_equal(WORDS["matmul"](a, b), np.full((4, 2), 3.0))
+
+
+@pytest.mark.parametrize("words", [PURE, WORDS], ids=["machine", "oracle"])
+def test_an_empty_column_turned_into_a_row_stays_empty(words):
+    column = np.zeros((8, 1), np.float32)
+    assert words["reshaped_valid"]((0, 1), column, (1, 8))[1] == 0
+    assert words["reshaped_valid"]((5, 1), column, (1, 8)) == (1, 5)

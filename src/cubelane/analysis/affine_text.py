@@ -22,7 +22,7 @@ _BOUNDED: dict[type[Operation], str] = {
     arith.MinUIOp: "min({}, {})",
     arith.MaxUIOp: "max({}, {})",
 }
-_DIVIDING: dict[type[Operation], str] = {arith.FloorDivSIOp: "floor(({})/{})", arith.RemSIOp: "(({}) mod {})"}
+_DIVIDING: dict[type[Operation], str] = {arith.FloorDivSIOp: "floor(({})/{})"}
 _PREDICATES = {0: "=", 1: "!=", 2: "<", 3: "<=", 4: ">", 5: ">=", 6: "<", 7: "<=", 8: ">", 9: ">="}
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
@@ -70,7 +70,20 @@ class AffineText:
         divisor = constant_of(op.operands[1]) if kind in _DIVIDING else None
         if divisor is not None and divisor > 0:
             return _DIVIDING[kind].format(self.text(op.operands[0]), divisor)
+        if isinstance(op, arith.RemSIOp) and (divisor := constant_of(op.rhs)) is not None and divisor > 0:
+            return self._remainder(value, self.text(op.lhs), divisor)
         return self._opaque(value)
+
+    def _remainder(self, value: SSAValue, number: str, divisor: int) -> str:
+        """A remainder that truncates, as `arith.remsi` does; the `mod` of integer sets floors."""
+        if value not in self.variables:
+            name = self.variables[value] = f"r{len(self.variables)}"
+            self.constraints.append(f"(({number}) - {name}) mod {divisor} = 0")
+            self.constraints.append(
+                f"((({number}) >= 0 and 0 <= {name} and {name} < {divisor})"
+                f" or (({number}) < 0 and -{divisor} < {name} and {name} <= 0))"
+            )
+        return self.variables[value]
 
     def _argument(self, value: SSAValue, block: Block) -> str:
         loop = block.parent_op()

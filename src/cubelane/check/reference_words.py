@@ -229,7 +229,8 @@ def reshaped_valid(valid: Sequence[int], tile: Array, shape: Sequence[int]) -> t
     if all(v == n for v, n in zip(valid, tile.shape, strict=True)):
         return tuple(shape)
     if len(shape) == 2 and len(valid) == 2 and min(shape) == 1 and min(valid) <= 1:
-        return (1, max(valid)) if shape[0] == 1 else (max(valid), 1)
+        length = max(valid) if min(valid) > 0 else 0
+        return (1, length) if shape[0] == 1 else (length, 1)
     return tuple(valid)
 
 

@@ -2,16 +2,14 @@
 
 import sys
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from cubelane.sim.memory import Access
-from cubelane.sim.primitives import PURE, Array, Fault, is_float
+from cubelane.sim.clock import Entry
+from cubelane.sim.memory import Access, Memory
+from cubelane.sim.primitives import PURE, Array, Fault, Poison, is_float
 from cubelane.sim.ring import TO_CUBE, TO_LANES, Ring
-
-if TYPE_CHECKING:
-    from cubelane.sim.group import Group
 
 _frame = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -31,10 +29,36 @@ class Wait(NamedTuple):
         return self.ring.has_room(self.me) if self.kind == "push" else self.ring.has_tile(self.me)
 
 
+class Board(Protocol):
+    """What the agents of a core group share, as one of them sees it."""
+
+    log: list[Entry]
+    memory: Memory
+    poison: Poison
+    preempts: bool
+    lanes: int
+
+    def open_ring(self, direction: str, pipe: int, slot_num: int, slot_size: int) -> Ring:
+        """Opens a ring, or checks that the other core opens it alike."""
+        ...
+
+    def stored(self, core: "Core", tensor: Array, index: tuple[slice, ...], place: int) -> None:
+        """Takes note of a store."""
+        ...
+
+    def undefined_read(self, core: "Core", place: int) -> None:
+        """Takes note of a read of what nobody wrote."""
+        ...
+
+    def undefined_store(self, core: "Core", tensor: Array, index: tuple[slice, ...], cells: Array, place: int) -> None:
+        """Takes note of a store of undefined cells."""
+        ...
+
+
 class Core:
     """The cube core (`lane` None) or a vector lane, with its namespace for an emitted program."""
 
-    def __init__(self, group: "Group", agent: int, name: str, lane: int | None):
+    def __init__(self, group: Board, agent: int, name: str, lane: int | None):
         self.group, self.agent, self.name, self.lane_number = group, agent, name, lane
         self.waiting: Wait | None = None
         self.me = lane or 0

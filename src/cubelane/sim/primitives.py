@@ -308,7 +308,7 @@ def reshaped_valid(valid: Extents, tile: Array, shape: Extents) -> tuple[int, ..
     if tuple(valid) == tile.shape:
         return tuple(shape)
     if len(shape) == 2 == len(valid) and 1 in shape and 1 in valid:
-        longest = max(valid)
+        longest = 0 if 0 in valid else max(valid)
         return (1, longest) if shape[0] == 1 else (longest, 1)
     return tuple(valid)
 

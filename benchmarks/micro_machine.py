@@ -1,6 +1,6 @@
 """Figures of the micro-op machine and the tracer: a GEMM as a ratio to NumPy, micro-ops per second, tracing per op.
 
-python benchmarks/micro_machine.py
+python -m benchmarks micro_machine
 """
 
 import importlib.util
@@ -80,7 +80,8 @@ def tracing(count):
     return best(lambda: trace_entry(kernel, {}))
 
 
-if __name__ == "__main__":
+def main():
+    """Prints the machine against NumPy, micro-ops per second and tracing time per op."""
     gemm()
     few, many = vector_ops(500), vector_ops(4000)
     print(f"micro-ops: {7 * 3500 / (many - few):.0f} per second; 500 rounds {few:.2f} s, 4000 rounds {many:.2f} s")

@@ -5,7 +5,7 @@ import pytest
 from cubelane.check.compiled import compile_program
 from cubelane.check.kernel_file import read_judge, read_program
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.passes.choose_split_mode import MODES
+from cubelane.passes.tile.choose_split_mode import MODES
 from cubelane.targets import TARGETS
 from tests.examples.files import BY_COLUMNS, FILES
 

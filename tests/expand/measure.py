@@ -6,7 +6,7 @@ from xdsl.context import Context
 
 from cubelane.analysis.channel_protocol import core_groups
 from cubelane.check.protocol import Bounds, check_group
-from cubelane.passes.expand_mixed_kernel import ExpandMixedKernel
+from cubelane.passes.tile.expand_mixed_kernel import ExpandMixedKernel
 from tests.expand.stages import TO_VEC, finished, kernel, lines, product, program
 
 

@@ -12,11 +12,11 @@ from xdsl.dialects.func import FuncOp
 
 from cubelane.ir.kernel import TARGET, functions_of
 from cubelane.language import parse
-from cubelane.passes.expand_mixed_kernel import ExpandMixedKernel
-from cubelane.passes.inject_gm_pipe_buffer import InjectGMPipeBuffer
-from cubelane.passes.lower_auto_vector_split import LowerAutoVectorSplit
-from cubelane.passes.split_vector_kernel import SplitVectorKernel
-from cubelane.passes.stamp_tfree_split import StampTfreeSplit
+from cubelane.passes.tile.expand_mixed_kernel import ExpandMixedKernel
+from cubelane.passes.tile.inject_gm_pipe_buffer import InjectGMPipeBuffer
+from cubelane.passes.tile.lower_auto_vector_split import LowerAutoVectorSplit
+from cubelane.passes.tile.split_vector_kernel import SplitVectorKernel
+from cubelane.passes.tile.stamp_tfree_split import StampTfreeSplit
 
 ROOT = Path(os.environ.get("CUBELANE_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance")) / "tile"
 

@@ -13,9 +13,9 @@ from cubelane.check.execute import run_group
 from cubelane.check.protocol import check_protocol
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.language import parse
-from cubelane.passes.expand_mixed_kernel import ExpandMixedKernel
-from cubelane.passes.lower_auto_vector_split import LowerAutoVectorSplit
-from cubelane.passes.verify_mixed_kernel_expanded import findings
+from cubelane.passes.tile.expand_mixed_kernel import ExpandMixedKernel
+from cubelane.passes.tile.lower_auto_vector_split import LowerAutoVectorSplit
+from cubelane.passes.tile.verify_mixed_kernel_expanded import findings
 from tests.expand.stages import LATER, ROOT, case_facts, stage
 
 pytestmark = pytest.mark.skipif(not ROOT.is_dir(), reason="the conformance set is not here")
@@ -30,19 +30,7 @@ DEVIATES = {
         "nosplit_first_trip_branch": "a popped tile that outlives its trip is copied out of its slot",
         "ud_loop_tail_rows": "a crossing whose valid rows are known at run time only travels whole",
     },
-    "split": {
-        name: "lane 1's empty tiles are stated with set_validshape, not by a type that no op gives"
-        for name in (
-            "group_members_with_own_signatures",
-            "gm_store_then_vec_load",
-            "nosplit_branch_keeps_carry",
-            "nosplit_cube_only_then_branch",
-            "nosplit_first_trip_branch",
-            "nosplit_swap_carry",
-            "nosplit_unused_crossing",
-            "nosplit_v2c_and_back_a2a3",
-        )
-    },
+    "split": {},
 }
 """Structural cases whose next stage is another program on purpose (docs/deviations.md)."""
 

@@ -17,8 +17,8 @@ from cubelane.ir.tile.channel import InitializePipeOp, PopOp
 from cubelane.ir.tile.movement import StoreOp
 from cubelane.ir.traits import OnBoth, RunsOnce
 from cubelane.ir.types import TensorType, TileType
-from cubelane.passes.expand_mixed_kernel import ExpandMixedKernel
-from cubelane.passes.verify_mixed_kernel_expanded import findings
+from cubelane.passes.tile.expand_mixed_kernel import ExpandMixedKernel
+from cubelane.passes.tile.verify_mixed_kernel_expanded import findings
 from tests.expand.stages import HEAD, LATER, TO_VEC, expanded, finished, function, kernel, ops, product, program
 from tests.expand.test_projection import CARRIED, block, inputs
 

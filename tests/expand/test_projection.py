@@ -8,7 +8,7 @@ from cubelane.check.execute import run_group
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import functions_of
 from cubelane.language import parse
-from cubelane.passes.expand_mixed_kernel import ExpandMixedKernel
+from cubelane.passes.tile.expand_mixed_kernel import ExpandMixedKernel
 from tests.expand.stages import TO_VEC, expanded, finished, function, kernel, lines, ops, product
 
 

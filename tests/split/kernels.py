@@ -13,7 +13,7 @@ from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import TARGET, functions_of
 from cubelane.language import parse
 from cubelane.passes import pipeline
-from cubelane.passes.lower_auto_vector_split import LowerAutoVectorSplit
+from cubelane.passes.tile.lower_auto_vector_split import LowerAutoVectorSplit
 
 MARK = -777.0
 LANE_PASSES = ("lower-auto-vector-split", "expand-mixed-kernel", "split-vector-kernel", "stamp-tfree-split")

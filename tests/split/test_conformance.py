@@ -10,7 +10,7 @@ import pytest
 from cubelane.analysis.equality import structurally_equal
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.language import parse
-from cubelane.passes.lower_auto_vector_split import LowerAutoVectorSplit
+from cubelane.passes.tile.lower_auto_vector_split import LowerAutoVectorSplit
 
 from .conftest import ROOT
 

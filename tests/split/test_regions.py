@@ -7,7 +7,7 @@ import pytest
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import REGION_VALIDATED, SPLIT_AIV, functions_of
 from cubelane.language import parse
-from cubelane.passes.lower_auto_vector_split import LowerAutoVectorSplit
+from cubelane.passes.tile.lower_auto_vector_split import LowerAutoVectorSplit
 
 from .kernels import Kernel, ops, value
 

@@ -5,7 +5,7 @@ import pytest
 from cubelane.ir.context import new_context
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.language import parse
-from cubelane.passes.verify_aiv_split import VerifyAivSplit, aiv_split_problems
+from cubelane.passes.tile.verify_aiv_split import VerifyAivSplit, aiv_split_problems
 
 from .kernels import Kernel
 

@@ -5,7 +5,7 @@ import pytest
 from cubelane.ir.kernel import SPLIT_AIV, functions_of, split_of
 from cubelane.ir.types import DYNAMIC, MemorySpace, SplitMode
 from cubelane.language import parse, print_program
-from cubelane.passes.lower_auto_vector_split import LowerAutoVectorSplit
+from cubelane.passes.tile.lower_auto_vector_split import LowerAutoVectorSplit
 
 from .kernels import Kernel, ops, value
 

@@ -16,7 +16,7 @@ from cubelane.check.validate import validate
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import TARGET, program_name
 from cubelane.passes import pipeline
-from cubelane.passes.choose_split_mode import ChooseSplitMode
+from cubelane.passes.tile.choose_split_mode import ChooseSplitMode
 from cubelane.targets import TARGETS
 
 

@@ -19,7 +19,7 @@ from cubelane.check.kernel_file import read_judge, read_program, split_name
 from cubelane.check.timing import timed
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import LOOP, SLOT_NUM, STAGE, LoopAttr, LoopFlavour, ScopeOp, functions_of, kind_of
-from cubelane.passes.choose_split_mode import MODES
+from cubelane.passes.tile.choose_split_mode import MODES
 
 DEPTHS = (1, 2, 4, 8)
 STAGES = (1, 2, 3, 4)

@@ -11,7 +11,7 @@ from cubelane.check.summary import HEADER, summarize
 from cubelane.cli.boundary import CommandLineError, parser
 from cubelane.cli.progress import Progress
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.passes.choose_split_mode import MODES
+from cubelane.passes.tile.choose_split_mode import MODES
 from cubelane.report.terminal import render, table
 from cubelane.targets import TARGETS
 

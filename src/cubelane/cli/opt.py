@@ -9,8 +9,8 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from cubelane.ir.context import DIALECTS
 from cubelane.ir.pto.text import pto_dialect
 from cubelane.passes import pipeline
-from cubelane.passes.choose_split_mode import ChooseSplitMode
 from cubelane.passes.pto.pipeline import ALL_PASSES
+from cubelane.passes.tile.choose_split_mode import ChooseSplitMode
 
 
 class CubelaneOptMain(xDSLOptMain):

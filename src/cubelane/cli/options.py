@@ -6,7 +6,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from cubelane.ir.kernel import TARGET
-from cubelane.passes.choose_split_mode import MODES, ChooseSplitMode
+from cubelane.passes.tile.choose_split_mode import MODES, ChooseSplitMode
 from cubelane.targets import TARGETS
 
 

@@ -71,7 +71,7 @@ def _pass(
 ) -> Pass:
     return Pass(
         name,
-        f"cubelane.passes.{module or name.replace('-', '_')}",
+        f"cubelane.passes.tile.{module or name.replace('-', '_')}",
         frozenset(requires),
         frozenset(produces),
         frozenset(invalidates),
@@ -103,8 +103,8 @@ BY_NAME: dict[str, Pass] = {stage.name: stage for stage in PASSES}
 """The passes by name."""
 
 VERIFIERS: dict[str, tuple[str, str]] = {
-    REGIONS: ("cubelane.passes.verify_aiv_split", "verify-aiv-split"),
-    EXPANDED: ("cubelane.passes.verify_mixed_kernel_expanded", "verify-mixed-kernel-expanded"),
+    REGIONS: ("cubelane.passes.tile.verify_aiv_split", "verify-aiv-split"),
+    EXPANDED: ("cubelane.passes.tile.verify_mixed_kernel_expanded", "verify-mixed-kernel-expanded"),
 }
 """Properties that are verified behind every pass that produces them: where the verifier lives, and its name."""
 

@@ -19,7 +19,7 @@ from cubelane.check.tune import Variant, with_variant
 from cubelane.ir.context import shared_context
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import program_name
-from cubelane.passes.choose_split_mode import MODES, ChooseSplitMode
+from cubelane.passes.tile.choose_split_mode import MODES, ChooseSplitMode
 from cubelane.report.ir_lines import IrLine, changed, lines_of
 from cubelane.report.lanes import lane_windows
 from cubelane.report.tracks import memory_data, timeline_data

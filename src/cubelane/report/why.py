@@ -13,7 +13,7 @@ from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of, split_of
 from cubelane.ir.types import DYNAMIC, TensorType, TileType
 from cubelane.language.printing.types import type_text
-from cubelane.passes.lower_auto_vector_split.whole_function import applies_to
+from cubelane.passes.tile.lower_auto_vector_split.whole_function import applies_to
 from cubelane.report.ir_lines import core_of, crosses, why_core
 
 Facts = dict[str, Any]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.tile.movement import CreateOp, FullOp
+from cubelane.ir.tile.making import CreateOp, FullOp
 from cubelane.ir.types import DYNAMIC, MemorySpace, Pad, TileType, implicit_layout
 
 

@@ -17,7 +17,7 @@ from cubelane.analysis.lane_share import (
 from cubelane.analysis.split_leaf import Leaf, full_width
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.surface import constant_of
-from cubelane.ir.tile.movement import ReinterpretViewOp
+from cubelane.ir.tile.shaping import ReinterpretViewOp
 from cubelane.ir.types import TileType, bit_width
 
 

@@ -13,7 +13,8 @@ from xdsl.ir import Operation, SSAValue
 
 from cubelane.ir.diagnostic import Location
 from cubelane.ir.tile.channel import FreeOp, PopOp, PushOp, SubblockIdxOp, transport_code
-from cubelane.ir.tile.movement import CreateOp, LoadOp
+from cubelane.ir.tile.making import CreateOp
+from cubelane.ir.tile.movement import LoadOp
 from cubelane.ir.types import TileType
 
 

@@ -25,8 +25,10 @@ from cubelane.ir.kernel import (
     split_of,
     target_name,
 )
+from cubelane.ir.tile.making import CreateOp
 from cubelane.ir.tile.matrix import MatmulAccOp, MatmulOp
-from cubelane.ir.tile.movement import AssembleOp, CreateOp, ExtractOp, MoveOp, StoreOp
+from cubelane.ir.tile.movement import MoveOp, StoreOp
+from cubelane.ir.tile.shaping import AssembleOp, ExtractOp
 from cubelane.ir.types import Layout, MemorySpace, TileType
 from cubelane.passes.tile.placement import Constants, base_name, build, insert, replace
 from cubelane.targets import A2A3, TARGETS, Target

@@ -20,17 +20,9 @@ from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import functions_of, kind_of
 from cubelane.ir.surface import Kind, SurfaceOp, constant_of
 from cubelane.ir.tile.base import TileOp
-from cubelane.ir.tile.movement import (
-    AssembleOp,
-    CreateOp,
-    LoadOp,
-    ReadOp,
-    ReshapeOp,
-    SliceOp,
-    StoreOp,
-    TransposeOp,
-    WriteOp,
-)
+from cubelane.ir.tile.making import CreateOp
+from cubelane.ir.tile.movement import LoadOp, ReadOp, StoreOp, WriteOp
+from cubelane.ir.tile.shaping import AssembleOp, ReshapeOp, SliceOp, TransposeOp
 from cubelane.ir.traits import Split, Splits
 from cubelane.ir.types import DYNAMIC, TensorType, TileType
 from cubelane.passes.tile.forward import ForwardRewrite

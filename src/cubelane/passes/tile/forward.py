@@ -11,7 +11,8 @@ from cubelane.analysis.join_types import can_take, is_column, join_type
 from cubelane.analysis.value_flow import Join, Slot, joins_of
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.surface import SurfaceOp
-from cubelane.ir.tile.movement import MoveOp, ReshapeOp, SetValidShapeOp
+from cubelane.ir.tile.movement import MoveOp
+from cubelane.ir.tile.shaping import ReshapeOp, SetValidShapeOp
 from cubelane.ir.types import DYNAMIC, Layout, TileType
 from cubelane.passes.tile.placement import Constants, at, build, insert, retype
 

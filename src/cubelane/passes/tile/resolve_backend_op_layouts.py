@@ -17,7 +17,8 @@ from cubelane.analysis.join_types import is_column
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import functions_of, kind_of
 from cubelane.ir.surface import SurfaceOp
-from cubelane.ir.tile.movement import MoveOp, ReshapeOp
+from cubelane.ir.tile.movement import MoveOp
+from cubelane.ir.tile.shaping import ReshapeOp
 from cubelane.ir.traits import NeedsRowMajor
 from cubelane.ir.types import Layout, TileType
 from cubelane.passes.tile.placement import at, base_name, build, retype

@@ -12,7 +12,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from cubelane.analysis.value_flow import terminator
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.surface import constant_of
-from cubelane.ir.tile.movement import CreateOp, FullOp
+from cubelane.ir.tile.making import CreateOp, FullOp
 from cubelane.ir.types import MemorySpace, TileType
 from cubelane.passes.tile.placement import base_name, build, insert
 

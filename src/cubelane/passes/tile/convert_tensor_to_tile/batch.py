@@ -10,8 +10,10 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from cubelane.ir import gm
+from cubelane.ir.tile.making import CreateOp
 from cubelane.ir.tile.matrix import MatmulOp
-from cubelane.ir.tile.movement import AssembleOp, CreateOp, LoadOp, MoveOp, ReshapeOp, SliceOp
+from cubelane.ir.tile.movement import LoadOp, MoveOp
+from cubelane.ir.tile.shaping import AssembleOp, ReshapeOp, SliceOp
 from cubelane.ir.types import Layout, MemorySpace, TensorType, TileType
 from cubelane.passes.tile.convert_tensor_to_tile.operands import Operands, static_box
 from cubelane.passes.tile.placement import Constants, base_name, build

@@ -9,7 +9,8 @@ from cubelane.ir import gm
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.surface import Kind
 from cubelane.ir.tile.base import TileOp
-from cubelane.ir.tile.movement import LoadOp, MoveOp, TransposeViewOp
+from cubelane.ir.tile.movement import LoadOp, MoveOp
+from cubelane.ir.tile.shaping import TransposeViewOp
 from cubelane.ir.types import DYNAMIC, MemorySpace, TensorType, TileType
 from cubelane.passes.tile.placement import Constants, base_name, build
 

@@ -12,19 +12,10 @@ from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.surface import Kind, Parameter, SurfaceOp
 from cubelane.ir.tile import Tile
 from cubelane.ir.tile import elementwise as vector
+from cubelane.ir.tile.making import CreateOp, FullOp
 from cubelane.ir.tile.matrix import MatmulAccOp, MatmulOp
-from cubelane.ir.tile.movement import (
-    AssembleOp,
-    CreateOp,
-    FillPadOp,
-    FullOp,
-    LoadOp,
-    ReadOp,
-    ReshapeOp,
-    SliceOp,
-    StoreOp,
-    WriteOp,
-)
+from cubelane.ir.tile.movement import LoadOp, ReadOp, StoreOp, WriteOp
+from cubelane.ir.tile.shaping import AssembleOp, FillPadOp, ReshapeOp, SliceOp
 from cubelane.ir.traits import Split, Splits, TileForm
 from cubelane.ir.types import MemorySpace, Pad, TensorType, TileType, promote
 from cubelane.passes.tile.convert_tensor_to_tile.accumulators import Accumulators, is_zero

@@ -15,7 +15,8 @@ from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.surface import Bound
 from cubelane.ir.tile.channel import PopFromCubeOp, PopFromLanesOp, PushToCubeOp, PushToLanesOp, SubblockIdxOp
-from cubelane.ir.tile.movement import MoveOp, SetValidShapeOp
+from cubelane.ir.tile.movement import MoveOp
+from cubelane.ir.tile.shaping import SetValidShapeOp
 from cubelane.ir.types import DYNAMIC, Layout, MemorySpace, SplitMode, TileType
 from cubelane.targets import Target
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from cubelane.analysis.lane_share import Split, name_of, placeable
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.tile.channel import GatherOp, ShardOp
-from cubelane.ir.tile.movement import SetValidShapeOp
+from cubelane.ir.tile.shaping import SetValidShapeOp
 from cubelane.ir.types import DYNAMIC, MemorySpace, TileType
 from cubelane.passes.tile.lower_auto_vector_split.lane_math import LaneMath
 

@@ -17,7 +17,8 @@ from cubelane.analysis.split_leaf import splits_of
 from cubelane.analysis.valid_extents import ValidExtents
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.surface import constant_of
-from cubelane.ir.tile.movement import AssembleOp, CreateOp, SetValidShapeOp, SliceOp
+from cubelane.ir.tile.making import CreateOp
+from cubelane.ir.tile.shaping import AssembleOp, SetValidShapeOp, SliceOp
 from cubelane.ir.traits import Meaning
 from cubelane.ir.traits import Split as Behaviour
 from cubelane.ir.types import DYNAMIC, Layout, TileType

@@ -32,7 +32,9 @@ from cubelane.ir.tile.channel import (
     SubblockIdxOp,
     transport_code,
 )
-from cubelane.ir.tile.movement import CreateOp, MoveOp, SetValidShapeOp
+from cubelane.ir.tile.making import CreateOp
+from cubelane.ir.tile.movement import MoveOp
+from cubelane.ir.tile.shaping import SetValidShapeOp
 from cubelane.ir.types import DYNAMIC, MemorySpace, SplitMode, TileType
 from cubelane.passes.tile.expand_mixed_kernel.crossings import Crossing, CrossingWriter, Lanes, PipeOf
 from cubelane.passes.tile.expand_mixed_kernel.frees import FreeInserter

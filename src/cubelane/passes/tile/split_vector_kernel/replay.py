@@ -17,7 +17,8 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.surface import Bound, SurfaceOp
 from cubelane.ir.tile.channel import InitializePipeOp, SubblockIdxOp
-from cubelane.ir.tile.movement import CreateOp, SetValidShapeOp
+from cubelane.ir.tile.making import CreateOp
+from cubelane.ir.tile.shaping import SetValidShapeOp
 from cubelane.ir.traits import RunsOnce, Split, Splits
 from cubelane.ir.types import TensorType, TileType, is_float
 from cubelane.passes.tile.expand_mixed_kernel.pipes import is_setup

@@ -1,19 +1,20 @@
 """On which core each op of a mixed body runs, those included that either core could run (spec/passes.md 2.4; D06).
 
-A shared op without effect is copied wherever its result is needed. One that changes memory or must run once cannot be
-copied blindly: it runs where its operands and the conditions around it are known, and an op that must run once runs on
-one core only, that of the store it stands behind, so that it stays after the data it announces.
+A shared op without effect is copied wherever its result is needed. One that changes memory or must run once runs on one
+core only: where its operands and the conditions around it are known; else, an op that must run once on the core of the
+store it stands behind, so that it stays after the data it announces, and a write on the core that uses the tensor.
 """
 
 from collections.abc import Iterable
 
 from xdsl.dialects.func import FuncOp
-from xdsl.dialects.scf import ForOp, IfOp, WhileOp
+from xdsl.dialects.scf import ConditionOp, ForOp, IfOp, WhileOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import MemoryWriteEffect
 
 from cubelane.analysis.boundaries import boundary_of, place_of
 from cubelane.analysis.projection import has_effect
+from cubelane.analysis.tensor_handles import TensorHandles
 from cubelane.analysis.value_flow import joins_of
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.traits import RunsOnce
@@ -27,6 +28,7 @@ class Places:
         self.function = function
         self._values: dict[SSAValue, Affinity] = {}
         self._announced: dict[Operation, Affinity] = {}
+        self._users: dict[SSAValue, Affinity] | None = None
         last = Affinity.VECTOR
         for op in function.walk():
             if op.has_trait(RunsOnce):
@@ -41,7 +43,28 @@ class Places:
         bound = self._of_all([*op.operands, *self._headers(op)])
         if bound in (Affinity.CUBE, Affinity.VECTOR):
             return bound
-        return self._announced.get(op, place)
+        if op in self._announced:
+            return self._announced[op]
+        target = getattr(op, "target", None)
+        if not isinstance(target, SSAValue) or not isinstance(target.type, TensorType):
+            return place
+        return self._user_of(target)
+
+    def _user_of(self, tensor: SSAValue) -> Affinity:
+        """The core that alone uses the memory of a tensor; the vector side where both do, or none."""
+        handles = TensorHandles(self.function.body.block)
+        if self._users is None:
+            self._users = {}
+            for op in self.function.walk():
+                core = place_of(op)
+                roots = {handles[v] for v in op.operands if isinstance(v.type, TensorType)} - {None}
+                if core in (Affinity.CUBE, Affinity.VECTOR):
+                    for root in roots:
+                        assert root is not None
+                        self._users[root] = self._users.get(root, Affinity.SHARED).combine(core)
+        root = handles[tensor]
+        used = self._users.get(root, Affinity.SHARED) if root is not None else Affinity.SHARED
+        return Affinity.CUBE if used is Affinity.CUBE else Affinity.VECTOR
 
     def _headers(self, op: Operation) -> Iterable[SSAValue]:
         """The conditions and bounds around an op."""
@@ -51,6 +74,10 @@ class Places:
                 yield from (parent.lb, parent.ub, parent.step)
             elif isinstance(parent, IfOp):
                 yield parent.cond
+            elif isinstance(parent, WhileOp):
+                end = parent.before_region.block.last_op
+                assert isinstance(end, ConditionOp)
+                yield end.condition
             parent = parent.parent_op()
 
     def _of_all(self, values: Iterable[SSAValue]) -> Affinity:

@@ -142,7 +142,7 @@ class Reference:
             return
         operands = [self._get(o, values) for o in op.operands]
         if is_scalar_op(op):
-            values[op.results[0]] = _each(lambda *a: scalar(op, list(a)), operands)
+            values[op.results[0]] = self._scalar(op, operands)
             return
         if not isinstance(op, SurfaceOp):
             raise refuse(op, f"{op.name} has no reference meaning", code="not-executable")
@@ -154,6 +154,15 @@ class Reference:
             raise refuse(op, f"{op.name}: {problem}", code="execution") from problem
         if op.results:
             values[op.results[0]] = result
+
+    @staticmethod
+    def _scalar(op: Operation, operands: Sequence[Any]) -> Any:
+        try:
+            return _each(lambda *a: scalar(op, list(a)), operands)
+        except ZeroDivisionError:
+            raise refuse(op, "the kernel as written divides an integer by zero", code="scalar") from None
+        except ValueError as problem:
+            raise refuse(op, f"the kernel as written computes no number here: {problem}", code="scalar") from None
 
     def _lane_by_lane(self, run: Callable[[], list[Any]]) -> list[Any]:
         """Runs something whose course differs between the lanes once for each of them."""

@@ -16,9 +16,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from cubelane.emit.numpy_scalar import bare, scalar_text
+from cubelane.emit.numpy_scalar import bare, may_fail, scalar_text
+from cubelane.emit.numpy_slots import slot_of
 from cubelane.emit.numpy_text import Names, needs_companion, tuple_text
-from cubelane.emit.numpy_tile import TileText, only_lends_memory, slot_of
+from cubelane.emit.numpy_tile import TileText, only_lends_memory
 from cubelane.ir.diagnostic import Location, refuse
 from cubelane.ir.kernel import FunctionKind, YieldOp, functions_of, kind_of
 from cubelane.ir.surface import SurfaceOp
@@ -169,7 +170,7 @@ class _Emitter:
         """A constant or an expression used once nearby is written in place; else it gets a variable."""
         result = op.results[0]
         uses = list(result.uses)
-        nearby = len(uses) <= 1 and all(u.operation.parent is op.parent for u in uses)
+        nearby = len(uses) <= 1 and all(u.operation.parent is op.parent for u in uses) and not may_fail(op)
         if op.name == "arith.constant" or (nearby and len(expression) < 72):
             self.text[result] = expression
             return
@@ -181,14 +182,14 @@ class _Emitter:
             return
         statement = self.tiles.of(op)
         self.blocks |= statement.blocks
-        expression = f"yield from {statement.value}" if statement.blocks else statement.value
+        expression = statement.value
         if statement.same_as is not None:
             if statement.effect:
                 self._line(expression, op)
             self._alias(op.results[0], statement.same_as)
             return
         if not op.results:
-            self._line(expression, op)
+            self._line(f"while not {expression}: yield" if statement.blocks else expression, op)
             return
         result = op.results[0]
         name = self._define(result, op)
@@ -196,7 +197,10 @@ class _Emitter:
         if companion is not None:
             self._line(f"{name}_valid = {companion}", op, name)
             expression = expression.replace(companion, f"{name}_valid")
-        self._line(f"{name} = {expression}", op, name)
+        if statement.blocks:
+            self._line(f"while ({name} := {expression}) is None: yield", op, name)
+        else:
+            self._line(f"{name} = {expression}", op, name)
 
     def _for(self, op: scf.ForOp) -> None:
         index, *carried = op.body.block.args

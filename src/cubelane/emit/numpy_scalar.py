@@ -38,8 +38,8 @@ _CALLS: dict[str, str] = {
     "arith.maxnumf": "max({0}, {1})",
     "arith.ceildivsi": "(-(-{0} // {1}))",
     "arith.ceildivui": "(-(-{0} // {1}))",
-    "arith.divsi": "int(np.trunc({0} / {1}))",
-    "arith.remsi": "int(np.fmod({0}, {1}))",
+    "arith.divsi": "quotient({0}, {1})",
+    "arith.remsi": "remainder({0}, {1})",
     "arith.divf": "divide({0}, {1})",
     "arith.negf": "(-{0})",
     "arith.select": "({1} if {0} else {2})",
@@ -57,6 +57,8 @@ _CALLS: dict[str, str] = {
 }
 _INTEGER_PREDICATES = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 _FLOAT_PREDICATES = ("", "==", ">", ">=", "<", "<=", "!=", "", "==", ">", ">=", "<", "<=", "!=")
+_PARTIAL = frozenset(f"arith.{kind}{sign}" for kind in ("floordiv", "div", "rem", "ceildiv") for sign in ("si", "ui"))
+_PARTIAL |= {"arith.shli", "arith.shrsi", "arith.shrui"}
 _WRAPS = frozenset({"arith.addi", "arith.subi", "arith.muli", "arith.shli", "arith.trunci"})
 
 
@@ -76,6 +78,11 @@ def scalar_text(op: Operation, operands: Sequence[str]) -> str | None:
     else:
         return None
     return _in_type(text, op.results[0].type, op.name)
+
+
+def may_fail(op: Operation) -> bool:
+    """Whether an op may have no result (a divisor or a shift known at run time only): it gets a line of its own."""
+    return op.name in _PARTIAL and not isinstance(op.operands[1].owner, arith.ConstantOp)
 
 
 def _in_type(text: str, type_: Attribute, op_name: str) -> str:

@@ -1,7 +1,5 @@
 """Expressions of a kernel: from Python trees to SSA values (spec/front.md 1.7)."""
 
-# pyright: reportArgumentType=false, reportAttributeAccessIssue=false
-
 import ast
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from cubelane.ir.narrowing import is_tuple
 from cubelane.ir.types import TileType
 from cubelane.language import evaluate
 from cubelane.language.annotations import dtype_of
@@ -42,7 +41,8 @@ SHAPED_OPERATORS: dict[type[ast.operator], str] = {
     ast.RShift: "shr",
     ast.MatMult: "matmul",
 }
-SHAPED_COMPARISONS = {ast.Eq: 0, ast.NotEq: 1, ast.Lt: 2, ast.LtE: 3, ast.Gt: 4, ast.GtE: 5}
+SHAPED_COMPARISONS: dict[type[ast.cmpop], int] = {ast.Eq: 0, ast.NotEq: 1, ast.Lt: 2, ast.LtE: 3, ast.Gt: 4, ast.GtE: 5}
+SHAPED_SIGNS: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.Invert: "not_"}
 SHAPED_FUNCTIONS = {"abs": "abs", "min": "minimum", "max": "maximum"}
 """Python operators and functions that work on tiles and tensors."""
 
@@ -52,8 +52,7 @@ class Expressions:
 
     def __init__(self, body: Body, inline: Callable[[Definition, Any], Any]):
         self.body = body
-        self.calls = Calls(body, self.value)
-        self.calls.evaluate_operator = self._operator
+        self.calls = Calls(body, self.value, self._operator)
         self.subscripts = Subscripts(body, self.calls, self.value)
         self.inline = inline
         self._readers: dict[type[ast.AST], Callable[[Any], Any]] = {
@@ -141,8 +140,8 @@ class Expressions:
             return Literal(value)
         if isinstance(value, TypedConstant):
             return Literal(value.value, dtype_of(value.dtype))
-        if isinstance(value, tuple):
-            return Several(tuple(self._from_outside(item) for item in value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        if is_tuple(value):
+            return Several(tuple(self._from_outside(item) for item in value))
         return value
 
     def _attribute(self, node: ast.Attribute) -> Any:
@@ -175,7 +174,11 @@ class Expressions:
             try:
                 return Literal(compute(operation, *(v.value for v in operands)))
             except NotConstant:
-                raise ParserSyntaxError("this constant cannot be computed", self.body.emitter.place(node)) from None
+                by_zero = isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod) and operands[1].value == 0
+                why = ": it divides by zero" if by_zero else ""
+                raise ParserSyntaxError(
+                    f"this constant cannot be computed{why}", self.body.emitter.place(node)
+                ) from None
         return self._operator(type(node.op), operands, node)
 
     def _operator(self, operation: type[ast.operator], operands: list[Any], node: ast.AST) -> Any:
@@ -250,7 +253,7 @@ class Expressions:
             sign = -1 if isinstance(node.op, ast.USub) else 1
             return Literal(sign * operand.value, operand.dtype)
         if is_shaped(operand):
-            word = {ast.USub: "neg", ast.Invert: "not_"}.get(type(node.op))
+            word = SHAPED_SIGNS.get(type(node.op))
             if word is None:
                 raise self._type_error(node, f"this operator does not work on {described(operand)}")
             return self.calls.named(word, [operand], node)

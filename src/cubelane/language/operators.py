@@ -26,13 +26,15 @@ BINARY: dict[type[ast.operator], Operator] = {
     ast.Mult: Operator("*", 13, arith.MuliOp, arith.MuliOp, arith.MulfOp),
     ast.Div: Operator("/", 13, None, None, arith.DivfOp),
     ast.FloorDiv: Operator("//", 13, arith.FloorDivSIOp, arith.DivUIOp, None),
-    ast.Mod: Operator("%", 13, arith.RemSIOp, arith.RemUIOp, None),
+    ast.Mod: Operator("%", 13, None, arith.RemUIOp, None),
     ast.LShift: Operator("<<", 11, arith.ShLIOp, arith.ShLIOp, None),
     ast.RShift: Operator(">>", 11, arith.ShRSIOp, arith.ShRUIOp, None),
     ast.BitAnd: Operator("&", 10, arith.AndIOp, arith.AndIOp, None),
     ast.BitXor: Operator("^", 9, arith.XOrIOp, arith.XOrIOp, None),
     ast.BitOr: Operator("|", 8, arith.OrIOp, arith.OrIOp, None),
 }
+"""`%` of signed numbers has no op of its own: it is `a - a // b * b`, the remainder of Python (`arith` truncates)."""
+
 FUNCTIONS: dict[str, Operator] = {
     "min": Operator("pl.min", 20, arith.MinSIOp, arith.MinUIOp, arith.MinimumfOp),
     "max": Operator("pl.max", 20, arith.MaxSIOp, arith.MaxUIOp, arith.MaximumfOp),

@@ -4,8 +4,6 @@ Unsigned numbers keep their type (`ui32`); an operator on them works on the sign
 `builtin.unrealized_conversion_cast`s and uses the unsigned form of the op.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-
 import ast
 from collections.abc import Sequence
 
@@ -13,6 +11,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, Float32Type, IndexType, IntegerType
 from xdsl.ir import Attribute, SSAValue
 
+from cubelane.ir.narrowing import is_integer, is_value
 from cubelane.ir.types import DTYPES, bit_width, dtype_name, is_float, promote
 from cubelane.language.errors import ParserTypeError, UnsupportedFeatureError
 from cubelane.language.operators import COMPARISONS, Operator
@@ -42,16 +41,25 @@ class Arithmetic:
         """A scalar operand, or a refusal that says what it is instead."""
         if isinstance(value, Literal):
             return value
-        if isinstance(value, SSAValue) and is_scalar(value.type):  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
-            return value  # pyright: ignore[reportUnknownVariableType]
+        if is_value(value) and is_scalar(value.type):
+            return value
         raise ParserTypeError(f"a scalar is needed here, not {described(value)}", self.emitter.place(node))
 
     def binary(self, operator: Operator, lhs: Operand, rhs: Operand, node: ast.AST) -> SSAValue:
         """One binary operator."""
+        if operator.symbol in ("//", "%") and isinstance(rhs, Literal) and rhs.value == 0:
+            raise ParserTypeError(f"`{operator.symbol}` divides by zero", self.emitter.place(node))
         a, b = self._unified(lhs, rhs, node)
+        if operator.symbol == "%" and a.type != BOOL and not is_unsigned(a.type) and not is_float(a.type):
+            return self._remainder(a, b, node)
         kind = self._op_class(operator, a.type, node)
         bits = [self.emitter.reinterpret(v, signless(v.type), node) for v in (a, b)]
         return self.emitter.reinterpret(self.emitter.emit(kind(*bits), node).results[0], a.type, node)
+
+    def _remainder(self, a: SSAValue, b: SSAValue, node: ast.AST) -> SSAValue:
+        """`a % b` as Python means it, with the sign of b, like the constants that are folded: `a - a // b * b`."""
+        whole = self.emitter.emit(arith.MuliOp(self.emitter.emit(arith.FloorDivSIOp(a, b), node).result, b), node)
+        return self.emitter.emit(arith.SubiOp(a, whole.result), node).result
 
     def _op_class(self, operator: Operator, type_: Attribute, node: ast.AST) -> type:
         if type_ == BOOL and operator.symbol not in "&|^":
@@ -209,12 +217,12 @@ class Arithmetic:
     def _integer_cast(self, value: SSAValue, target: Attribute, node: ast.AST, unsigned: bool) -> SSAValue:
         plain = signless(target)
         if isinstance(value.type, IndexType) or isinstance(plain, IndexType):
-            if isinstance(value.type, IntegerType) and unsigned and bit_width(value.type) < 64:
+            if is_integer(value.type) and unsigned and bit_width(value.type) < 64:
                 value = self.emitter.emit(arith.ExtUIOp(value, IntegerType(64)), node).result
             if value.type != plain:
                 value = self.emitter.emit(arith.IndexCastOp(value, plain), node).result
             return self.emitter.reinterpret(value, target, node)
-        assert isinstance(plain, IntegerType)
+        assert is_integer(plain)
         if bit_width(plain) > bit_width(value.type):
             kind = arith.ExtUIOp if unsigned else arith.ExtSIOp
             value = self.emitter.emit(kind(value, plain), node).result
@@ -239,7 +247,7 @@ class Arithmetic:
         if isinstance(target, IndexType):
             return self.cast(self._float_cast(value, INT64, node), target, node)
         plain = signless(target)
-        assert isinstance(plain, IntegerType)
+        assert is_integer(plain)
         if target == BOOL:
             raise ParserTypeError("a float is no truth value", self.emitter.place(node), instead="x != 0.0")
         kind = arith.FPToUIOp if is_unsigned(target) else arith.FPToSIOp

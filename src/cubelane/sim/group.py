@@ -16,7 +16,7 @@ from cubelane.ir.kernel import FunctionKind
 from cubelane.sim.clock import Entry, History
 from cubelane.sim.core import Core
 from cubelane.sim.memory import Memory, Race
-from cubelane.sim.primitives import Array, Fault, Poison
+from cubelane.sim.primitives import Array, Fault, Poison, scalar_fault
 from cubelane.sim.result import Event
 from cubelane.sim.ring import Ring
 
@@ -68,6 +68,7 @@ class Agent:
 
     def step(self) -> None:
         """Runs until the agent waits or ends; an error becomes a Diagnostic at the line that made it."""
+        self.core.waiting = None
         try:
             if not self.member.program.blocks:
                 self.result, self.ended = self.function(*self.member.arguments), True
@@ -93,6 +94,8 @@ class Agent:
         what = f"{self.core.name}: {line.op}" + (f" ({line.variable})" if line.variable else "")
         if isinstance(problem, Fault):
             return Diagnostic(f"{what}: {problem}", line.location, problem.notes, code=problem.code)
+        if (why := scalar_fault(problem)) is not None:
+            return Diagnostic(f"{self.core.name}: {why}", line.location, code="scalar")
         note = f"{self.member.program.name}, line {number} of the emitted program"
         return Diagnostic(f"{what}: {type(problem).__name__}: {problem}", line.location, (note,), code="execution")
 
@@ -239,8 +242,8 @@ class Group:
         counts = ring.pushed if for_tile else ring.freed
         verb = "pushed" if for_tile else "freed"
         to_lanes = ring.direction == "cube to lanes"
-        actors = ["AIC"] if to_lanes == for_tile else [f"AIV{lane}" for lane in counts]
-        return ", ".join(f"{who} {verb} {count}" for who, count in zip(actors, counts.values(), strict=True))
+        actors = ["AIC"] if to_lanes == for_tile else [f"AIV{lane}" for lane in range(len(counts))]
+        return ", ".join(f"{who} {verb} {count}" for who, count in zip(actors, counts, strict=True))
 
     def _leftovers(self) -> None:
         for ring in self.rings.values():

@@ -13,7 +13,7 @@ from cubelane.ir.types import SplitMode
 from cubelane.sim.core import Core
 from cubelane.sim.group import Group, Member, Schedule, Suspect
 from cubelane.sim.memory import Memory
-from cubelane.sim.primitives import Fault, Poison
+from cubelane.sim.primitives import Fault, Poison, scalar_fault
 from cubelane.sim.result import Event
 
 _HOST = (FunctionKind.ORCHESTRATION, FunctionKind.OPAQUE)
@@ -105,6 +105,8 @@ class Machine:
                 number = trace.tb_lineno
             trace = trace.tb_next
         line = program.line(number)
+        if (why := scalar_fault(problem)) is not None:
+            return Diagnostic(f"{program.name}: {why}", line.location, code="scalar")
         code = problem.code if isinstance(problem, Fault) else "execution"
         return Diagnostic(f"{program.name}: {line.op}: {problem}", line.location, code=code)
 

@@ -23,6 +23,26 @@ class Fault(Exception):
         self.notes, self.code = notes, code
 
 
+def scalar_fault(problem: Exception) -> str | None:
+    """Why a number could not be computed, in the user's words; None for an error of another kind."""
+    if isinstance(problem, ZeroDivisionError):
+        return "an integer is divided by zero"
+    if isinstance(problem, ValueError) and "negative shift" in str(problem):
+        return "a number is shifted by a negative count"
+    return None
+
+
+def quotient(a: int, b: int) -> int:
+    """The whole part of a / b, rounded to zero."""
+    whole = abs(a) // abs(b)
+    return whole if (a < 0) == (b < 0) else -whole
+
+
+def remainder(a: int, b: int) -> int:
+    """What `quotient` leaves; it has the sign of a."""
+    return a - b * quotient(a, b)
+
+
 class Poison:
     """What undefined cells hold: NaN (or `number`), and a marker for integers.
 
@@ -307,7 +327,7 @@ def reshaped_valid(valid: Extents, tile: Array, shape: Extents) -> tuple[int, ..
     """Whole tiles stay whole; a vector that turns from row to column or back keeps its length."""
     if tuple(valid) == tile.shape:
         return tuple(shape)
-    if len(shape) == 2 == len(valid) and 1 in shape and 1 in valid:
+    if len(shape) == 2 == len(valid) and 1 in shape and min(valid) <= 1:
         longest = 0 if 0 in valid else max(valid)
         return (1, longest) if shape[0] == 1 else (longest, 1)
     return tuple(valid)
@@ -359,6 +379,8 @@ PURE: dict[str, Any] = {
             cut_valid,
             clamped,
             reshaped_valid,
+            quotient,
+            remainder,
             swapped_valid,
             reinterpreted_valid,
         )

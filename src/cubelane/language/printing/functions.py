@@ -1,8 +1,6 @@
 """Functions and their statements as text."""
 
-# pyright: reportDeprecated=false
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from xdsl.dialects import scf
@@ -18,7 +16,7 @@ from cubelane.language.attributes import PREFIX, as_text
 from cubelane.language.functions import IMPLIED
 from cubelane.language.printing.literals import Namer
 from cubelane.language.printing.operations import CallText
-from cubelane.language.printing.scalars import ScalarText, is_scalar_op
+from cubelane.language.printing.scalars import ScalarText, is_in_remainder, is_scalar_op, is_written_twice
 from cubelane.language.printing.types import type_text
 
 INDENT = "    "
@@ -57,7 +55,7 @@ class FunctionText:
         self.lines.append(INDENT * self._indent + text)
 
     @contextmanager
-    def _indented(self) -> Iterator[None]:
+    def _indented(self) -> Generator[None]:
         self._indent += 1
         try:
             yield
@@ -127,7 +125,10 @@ class FunctionText:
         self._depths[result] = depth
         if result.first_use is None:
             return result.name_hint is None
-        if result.name_hint is not None or result.has_more_than_one_use() or depth > MAX_INLINE_DEPTH:
+        if is_in_remainder(op):
+            self._depths[result] = depth - 1
+            return True
+        if result.name_hint is not None or is_written_twice(result) or depth > MAX_INLINE_DEPTH:
             self._depths[result] = 0
             return False
         return True

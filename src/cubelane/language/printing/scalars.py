@@ -1,19 +1,20 @@
 """Scalar expressions as text, with as few parentheses as they need."""
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-
+import ast
 from collections.abc import Callable
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.builtin import UnrealizedConversionCastOp as Reinterpret
 from xdsl.ir import Operation, SSAValue
 
 from cubelane.ir.diagnostic import Diagnostic, refuse
+from cubelane.ir.narrowing import is_integer
 from cubelane.ir.types import DTYPES, dtype_name
 from cubelane.language.operators import (
     AND,
     ATOM,
+    BINARY,
     CASTS,
     CHOICE,
     COMPARISON,
@@ -38,6 +39,36 @@ Lookup = Callable[[SSAValue], str | None]
 def is_scalar_op(op: Operation) -> bool:
     """Whether an op is scalar arithmetic, which may be written inside another expression."""
     return op.name.startswith("arith.") or isinstance(op, Reinterpret)
+
+
+def remainder_division(op: arith.SubiOp) -> arith.FloorDivSIOp | None:
+    """The division of `a - a // b * b`, which is how `a % b` is computed; None for any other subtraction."""
+    product = op.rhs.owner
+    division = product.lhs.owner if isinstance(product, arith.MuliOp) else None
+    if not isinstance(product, arith.MuliOp) or not isinstance(division, arith.FloorDivSIOp):
+        return None
+    inner = (product.result, division.result)
+    if any(value.name_hint is not None or value.has_more_than_one_use() for value in inner):
+        return None
+    return division if division.lhs is op.lhs and division.rhs is product.rhs else None
+
+
+def is_in_remainder(op: Operation) -> bool:
+    """Whether an op is the product or the division of a remainder, which is written as one operator."""
+    while isinstance(op, arith.FloorDivSIOp | arith.MuliOp) and op.result.has_one_use():
+        use = op.result.get_user_of_unique_use()
+        if isinstance(use, arith.SubiOp):
+            return use.rhs is op.result and remainder_division(use) is not None
+        assert use is not None
+        op = use
+    return False
+
+
+def is_written_twice(value: SSAValue) -> bool:
+    """Whether a value stands in more than one place of the text; a remainder names both its operands once."""
+    return (
+        sum(not (isinstance(u.operation, arith.FloorDivSIOp) and is_in_remainder(u.operation)) for u in value.uses) > 1
+    )
 
 
 class ScalarText:
@@ -73,10 +104,13 @@ class ScalarText:
             return f"{then} if {self.text(op.cond, OR)} else {other}", CHOICE
         if isinstance(op, CASTS):
             inner = f"pl.cast({self._cast_operand(op)}, pl.{dtype_name(value.type)})"
-            if isinstance(op, arith.FPToUIOp) and isinstance(value.type, IntegerType):
+            if isinstance(op, arith.FPToUIOp) and is_integer(value.type):
                 unsigned = f"pl.cast({self._cast_operand(op)}, pl.UINT{value.type.width.data})"
                 inner = f"pl.cast({unsigned}, pl.{dtype_name(value.type)})"
             return inner, ATOM
+        if isinstance(op, arith.SubiOp) and (division := remainder_division(op)) is not None:
+            own, operand = BINARY[ast.Mod].strength, self._unfolded(division, self.text)
+            return f"{operand(division.lhs, own)} % {operand(division.rhs, own + 1)}", own
         if type(op) in SPELLED:
             if type(op) in UNSIGNED:
                 return f"pl.cast({self._infix(op, self.unsigned)[0]}, pl.{dtype_name(value.type)})", ATOM
@@ -148,7 +182,7 @@ class ScalarText:
         if _from_unsigned(value):
             assert isinstance(value.owner, Reinterpret)
             return self.text(value.owner.inputs[0], strength)
-        if not isinstance(value.type, IntegerType):
+        if not is_integer(value.type):
             raise Diagnostic("an index read as an unsigned number cannot be written", code="cannot-print")
         word = f"pl.UINT{value.type.width.data}"
         number = literals.value_of(value)

@@ -1,5 +1,4 @@
 """What scalar ops compute, for the oracle."""
-# pyright: reportUnknownMemberType=false, reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
 import operator
 from collections.abc import Callable
@@ -21,43 +20,53 @@ def _truncated(a: int, b: int) -> int:
     return quotient if (a < 0) == (b < 0) else -quotient
 
 
+def _remainder(a: int, b: int) -> int:
+    return a - b * _truncated(a, b)
+
+
+def _ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def _divided(a: float, b: float) -> float:
+    return float(divide(float(a), float(b)))
+
+
+def _chosen(condition: bool, a: Any, b: Any) -> Any:
+    return a if condition else b
+
+
+def _same(a: Any) -> Any:
+    return a
+
+
+_PYTHON = {
+    **dict.fromkeys(("addi", "addf"), "add"),
+    **dict.fromkeys(("subi", "subf"), "sub"),
+    **dict.fromkeys(("muli", "mulf"), "mul"),
+    **dict.fromkeys(("divui", "floordivsi"), "floordiv"),
+    "remui": "mod",
+    "andi": "and_",
+    "ori": "or_",
+    "xori": "xor",
+    "shli": "lshift",
+    **dict.fromkeys(("shrsi", "shrui"), "rshift"),
+    "negf": "neg",
+}
+"""Ops that are an operator of Python."""
+
 _TABLE: dict[str, Callable[..., Any]] = {
-    "addi": operator.add,
-    "subi": operator.sub,
-    "muli": operator.mul,
+    **{name: getattr(operator, word) for name, word in _PYTHON.items()},
     "divsi": _truncated,
-    "divui": operator.floordiv,
-    "floordivsi": operator.floordiv,
-    "ceildivsi": lambda a, b: -(-a // b),
-    "ceildivui": lambda a, b: -(-a // b),
-    "remsi": lambda a, b: a - b * _truncated(a, b),
-    "remui": operator.mod,
-    "minsi": min,
-    "maxsi": max,
-    "minui": min,
-    "maxui": max,
-    "andi": operator.and_,
-    "ori": operator.or_,
-    "xori": operator.xor,
-    "shli": operator.lshift,
-    "shrsi": operator.rshift,
-    "shrui": operator.rshift,
-    "addf": operator.add,
-    "subf": operator.sub,
-    "mulf": operator.mul,
-    "divf": lambda a, b: float(divide(float(a), float(b))),
-    "negf": operator.neg,
-    "minimumf": min,
-    "maximumf": max,
-    "minnumf": min,
-    "maxnumf": max,
-    "select": lambda c, a, b: a if c else b,
-    "sitofp": float,
-    "uitofp": float,
-    "fptosi": int,
-    "fptoui": int,
-    "extui": int,
-    **dict.fromkeys(("index_cast", "extsi", "trunci", "extf", "truncf"), lambda a: a),
+    "remsi": _remainder,
+    **dict.fromkeys(("ceildivsi", "ceildivui"), _ceil_div),
+    "divf": _divided,
+    **dict.fromkeys(("minsi", "minui", "minimumf", "minnumf"), min),
+    **dict.fromkeys(("maxsi", "maxui", "maximumf", "maxnumf"), max),
+    "select": _chosen,
+    **dict.fromkeys(("sitofp", "uitofp"), float),
+    **dict.fromkeys(("fptosi", "fptoui", "extui"), int),
+    **dict.fromkeys(("index_cast", "extsi", "trunci", "extf", "truncf"), _same),
 }
 _ORDER = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 _UNSIGNED_ORDER = {6: operator.lt, 7: operator.le, 8: operator.gt, 9: operator.ge}

@@ -49,6 +49,9 @@ class Diagnostic(Exception):
     instead: str | None = None
     code: str = "error"
 
+    def __hash__(self) -> int:
+        return hash((self.message, self.location, self.code))
+
     def __str__(self) -> str:
         lines = [f"{self.location}: error: {self.message}"]
         lines += [f"   {note}" for note in self.notes]

@@ -4,8 +4,6 @@ An op class lists its `Parameter`s in call order. Each parameter says where its 
 property of the op, or a fact of the result type (shape, dtype, memory space), which is then not stored twice.
 """
 
-# pyright: reportUnknownArgumentType=false
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -18,6 +16,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
 from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.narrowing import is_list, is_tuple
 from cubelane.ir.types import DYNAMIC, TileType
 
 
@@ -214,8 +213,8 @@ def as_property(value: Any) -> Attribute:
         return FloatAttr(value, 64)
     if isinstance(value, Enum):
         return StringAttr(value.value)
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return DenseArrayBase.from_list(i64, list(value))
+    if is_tuple(value) or is_list(value):
+        return DenseArrayBase.from_list(i64, value)
     return StringAttr(value)
 
 

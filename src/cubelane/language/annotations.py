@@ -1,7 +1,5 @@
 """Types as the user writes them: from evaluated annotation forms to IR types (spec/front.md 1.4)."""
 
-# pyright: reportUnknownVariableType=false
-
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +9,7 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from cubelane.ir.kernel import Direction
+from cubelane.ir.narrowing import is_tuple
 from cubelane.ir.types import (
     DTYPES,
     DYNAMIC,
@@ -111,12 +110,11 @@ def _extent(value: object) -> int | str:
 
 
 def _shape_and_dtype(items: Sequence[Any], word: str) -> tuple[tuple[int | str, ...], Attribute]:
-    if len(items) < 2 or not isinstance(items[0], tuple):
+    if len(items) < 2 or not is_tuple(items[0]):
         raise ParserTypeError(
             f"pl.{word} takes a shape and an element type", instead=f"pl.{word}[[rows, columns], pl.FP32]"
         )
-    dims: tuple[object, ...] = items[0]
-    return tuple(_extent(item) for item in dims), dtype_of(items[1])
+    return tuple(_extent(item) for item in items[0]), dtype_of(items[1])
 
 
 def _tensor(items: Sequence[Any]) -> Stated:
@@ -155,14 +153,13 @@ def _tensor_layout(layout: object) -> TensorLayout:
 
 def valid_extents(value: object, rank: int) -> tuple[tuple[int, ...], dict[int, ast.AST]]:
     """The valid extents of a view and the trees of those that are known at run time only."""
-    if not isinstance(value, tuple):
+    if not is_tuple(value):
         raise ParserTypeError("valid_shape is a list of extents")
-    items: tuple[object, ...] = value
-    if len(items) != rank:
-        raise ParserTypeError(f"valid_shape has {len(items)} extents, the shape has {rank}")
+    if len(value) != rank:
+        raise ParserTypeError(f"valid_shape has {len(value)} extents, the shape has {rank}")
     extents: list[int] = []
     runtime: dict[int, ast.AST] = {}
-    for axis, item in enumerate(items):
+    for axis, item in enumerate(value):
         plain = item.value if isinstance(item, TypedConstant) else item
         if isinstance(plain, int) and not isinstance(plain, bool):
             extents.append(plain)

@@ -1,7 +1,5 @@
 """Binding the arguments of a call to the parameters that the op class declares, each kind in its own way."""
 
-# pyright: reportReturnType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-
 import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
 
+from cubelane.ir.narrowing import is_value
 from cubelane.ir.surface import REQUIRED, ROUND_MODES, Kind, Parameter, constant_of
 from cubelane.ir.types import DYNAMIC, Layout, Pad, TensorLayout, TensorType, TileType, is_float
 from cubelane.language import vocabulary
@@ -169,8 +168,8 @@ class Binder:
         """A whole number known while the kernel is read."""
         if isinstance(value, Literal) and isinstance(value.value, int) and not isinstance(value.value, bool):
             return value.value
-        if isinstance(value, SSAValue):
-            known = constant_of(value)  # pyright: ignore[reportUnknownArgumentType]
+        if is_value(value):
+            known = constant_of(value)
             if known is not None:
                 return known
         raise ParserTypeError(
@@ -269,7 +268,7 @@ def _box(op: OpClass, values: Mapping[str, Any]) -> tuple[int, ...] | None:
 def _adopted(values: Mapping[str, Any], operand: object) -> Attribute | None:
     """The element type of the first tile or tensor operand; a float literal keeps FP32 on integers."""
     for value in values.values():
-        type_ = value.type if isinstance(value, SSAValue) else None
+        type_ = value.type if is_value(value) else None
         if isinstance(type_, TileType | TensorType):
             real = isinstance(operand, Literal) and isinstance(operand.value, float)
             return None if real and not is_float(type_.dtype) else type_.dtype
@@ -315,7 +314,7 @@ def _text(value: Any) -> str:
 def _rounding(value: Any) -> str:
     if isinstance(value, Literal) and value.value in range(len(ROUND_MODES)):
         return ROUND_MODES[int(value.value)]
-    if value not in ROUND_MODES:
+    if not isinstance(value, str) or value not in ROUND_MODES:
         raise ParserTypeError(f"a rounding mode is one of {', '.join(ROUND_MODES)}")
     return value
 

@@ -4,11 +4,12 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from xdsl.dialects.builtin import BoolAttr, FloatAttr, IntegerAttr, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import BoolAttr, FloatAttr, IntegerAttr, StringAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute
 
 from cubelane.ir import kernel
 from cubelane.ir.diagnostic import Location
+from cubelane.ir.narrowing import is_integer_attribute
 from cubelane.ir.types import SplitMode
 from cubelane.language import vocabulary
 from cubelane.language.errors import ParserSyntaxError
@@ -43,10 +44,9 @@ def as_text(value: Attribute) -> str | None:
         return "True"
     if isinstance(value, kernel.SplitAttr):
         return f"pl.SplitMode.{value.mode.name}"
-    if isinstance(value, IntegerAttr):
-        plain: Any = value  # pyright: ignore[reportUnknownVariableType]
-        number = plain.value.data
-        return str(bool(number)) if plain.type == BoolAttr.from_bool(True).type else str(number)
+    if is_integer_attribute(value):
+        number = value.value.data
+        return str(bool(number)) if value.type == i1 else str(number)
     if isinstance(value, FloatAttr):
         return repr(value.value.data)  # pyright: ignore[reportUnknownMemberType]
     if isinstance(value, StringAttr):

@@ -1,9 +1,7 @@
 """The state of one function body while it is read: bound names, the block being filled, what surrounds it."""
 
-# pyright: reportDeprecated=false
-
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -14,6 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import MemoryWriteEffect
 
 from cubelane.ir.gm import DimOp
+from cubelane.ir.narrowing import is_value
 from cubelane.ir.types import SplitMode, TensorType
 from cubelane.language.errors import UndefinedVariableError
 from cubelane.language.evaluate import Evaluator
@@ -82,7 +81,7 @@ class Names:
         return self.bound.get(name)
 
     @contextmanager
-    def branch(self) -> Iterator[dict[str, Any]]:
+    def branch(self) -> Generator[dict[str, Any]]:
         """Undoes all changes at the end; the dictionary then holds the new bindings, in order."""
         changed: dict[str, Any] = {}
         self._branches.append({})
@@ -166,14 +165,14 @@ class _Visible(Mapping[str, Any]):
 
 def written_through(value: object) -> SSAValue | None:
     """The tensor that a chain of writes started from: the value that names the same memory before them."""
-    origin: Any = value
-    while isinstance(origin, SSAValue) and isinstance(origin.owner, Operation):
+    origin = value
+    while is_value(origin) and isinstance(origin.owner, Operation):
         op = origin.owner
-        target = getattr(op, "target", None)
-        if not op.has_trait(MemoryWriteEffect) or not isinstance(target, SSAValue):
+        target: object = getattr(op, "target", None)
+        if not op.has_trait(MemoryWriteEffect) or not is_value(target):
             break
-        origin = target  # pyright: ignore[reportUnknownVariableType]
-    return origin if isinstance(origin, SSAValue) and origin is not value else None  # pyright: ignore[reportUnknownVariableType]
+        origin = target
+    return origin if is_value(origin) and origin is not value else None
 
 
 __all__ = ["Body", "Definition", "Functions", "Names", "Signature", "written_through"]

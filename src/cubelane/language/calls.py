@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.narrowing import is_value
 from cubelane.ir.surface import Bound, SurfaceOp
 from cubelane.ir.traits import Split, Splits
 from cubelane.ir.types import TensorType, TileType
@@ -23,28 +24,30 @@ from cubelane.language.registry import ALIASES, OpClass, find, scalar_form, simi
 from cubelane.language.values import Literal, Nothing, Popped, Several, described, is_scalar
 from cubelane.language.vocabulary import Symbol
 
+Operate = Callable[[type[ast.operator], list[Any], ast.AST], Any]
 MISUSES = (KeyError, TypeError, ValueError, IndexError, AttributeError, AssertionError, ArithmeticError)
 """What a type rule may raise on arguments that it was not written for."""
 
 
 def is_shaped(value: object) -> bool:
     """Whether a value is a tile or a tensor."""
-    return isinstance(value, SSAValue) and isinstance(value.type, TileType | TensorType)  # pyright: ignore[reportUnknownMemberType]
+    return is_value(value) and isinstance(value.type, TileType | TensorType)
 
 
 def is_number(value: object) -> bool:
     """Whether a value is a scalar: a literal, a register value or a run-time extent."""
     if isinstance(value, Literal | Symbol):
         return True
-    return isinstance(value, SSAValue) and is_scalar(value.type)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    return is_value(value) and is_scalar(value.type)
 
 
 class Calls:
-    """Reads calls; `evaluate` reads an argument."""
+    """Reads calls; `evaluate` reads an argument, `operate` applies a binary operator of Python."""
 
-    def __init__(self, body: Body, evaluate: Callable[[ast.AST], Any]):
+    def __init__(self, body: Body, evaluate: Callable[[ast.AST], Any], operate: Operate):
         self.body = body
         self.evaluate = evaluate
+        self.operate = operate
         self.binder = Binder(body.emitter, body.arithmetic, body.symbol)
 
     def refuse(self, node: ast.AST, message: str, instead: str | None = None) -> ParserError:
@@ -125,7 +128,7 @@ class Calls:
             operands = [arithmetic.operand(v, node) for v in values]
             return arithmetic.binary(FUNCTIONS[word[:3]], operands[0], operands[1], node)
         if word in _OPERATORS and len(values) == 2 and not given.keywords:
-            return self.evaluate_operator(_OPERATORS[word], values, node)
+            return self.operate(_OPERATORS[word], values, node)
         if word == "cast":
             targets = [*given.positional[1:2], *(given.keywords.get(k) for k in ("dtype", "target_type"))]
             target = next((t for t in targets if t is not None), None)
@@ -138,10 +141,6 @@ class Calls:
             operand = arithmetic.operand(values[0], node)
             return arithmetic.absolute(operand, node) if word == "abs" else arithmetic.minus(operand, node)
         return None
-
-    def evaluate_operator(self, operation: type[ast.operator], values: list[Any], node: ast.AST) -> Any:
-        """Replaced by the expression reader; it knows operators."""
-        raise NotImplementedError
 
     def named(self, word: str, values: list[Any], node: ast.AST, **keywords: Any) -> Any:
         """An operator of the language applied to values that are evaluated already."""

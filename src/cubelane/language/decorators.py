@@ -3,8 +3,6 @@
 The decorated body is read, never executed. Names that the kernel does not bind are looked up where it is defined.
 """
 
-# pyright: reportAttributeAccessIssue=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-
 import ast
 import inspect
 import math
@@ -12,10 +10,12 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import partial
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 from cubelane.ir.diagnostic import Location
+from cubelane.ir.narrowing import is_list, is_tuple
 from cubelane.language import vocabulary
 from cubelane.language.body import Definition
 from cubelane.language.errors import ParserSyntaxError
@@ -90,12 +90,23 @@ def meaning(value: Any) -> Any:
         return math if value is math else Runtime(ast.Name(value.__name__))
     if number(value) or isinstance(value, str | DataType | Symbol | Form | Enum):
         return value
-    if isinstance(value, type) and issubclass(value, Enum) and value.__module__ == vocabulary.__name__:
+    if _is_enum(value):
         return value
-    if isinstance(value, tuple | list):
-        return tuple(meaning(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
-    if hasattr(value, "item") and getattr(value, "shape", None) == ():
-        return value.item()
+    if is_tuple(value) or is_list(value):
+        return tuple(meaning(item) for item in value)
+    return _zero_dimensional(value)
+
+
+def _is_enum(value: object) -> bool:
+    """Whether something is an enum of the language."""
+    return isinstance(value, type) and issubclass(value, Enum) and value.__module__ == vocabulary.__name__
+
+
+def _zero_dimensional(value: object) -> Any:
+    """The number in an array without axes; anything else is not known while a kernel is read."""
+    item: object = getattr(value, "item", None)
+    if callable(item) and getattr(value, "shape", None) == ():
+        return item()
     return Runtime(ast.Name("value"))
 
 
@@ -121,7 +132,7 @@ def program(cls: Any = None, *, strict_ssa: bool = False) -> Any:
     """Reads the functions of a class: `@pl.program class P: ...` gives the program."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     if cls is None:
-        return lambda real: _program(real, frame)
+        return partial(_program, frame=frame)
     return _program(cls, frame)
 
 
@@ -138,7 +149,7 @@ def function(python: Any = None, **keywords: Any) -> Any:
     """Marks a function of a program, or makes a kernel function of its own."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     if python is None:
-        return lambda real: _function(real, frame, inline_=False)
+        return partial(_function, frame=frame, inline_=False)
     return _function(python, frame, inline_=False)
 
 

@@ -1,7 +1,5 @@
 """The refusals of the front end, by class (spec/front.md 1.8). All are `Diagnostic`s."""
 
-# pyright: reportAssignmentType=false
-
 from cubelane.ir.diagnostic import Diagnostic, Location
 
 
@@ -19,8 +17,6 @@ class ParserError(Diagnostic):
         code: str | None = None,
     ):
         super().__init__(message, location or Location(), notes, instead, code or self.CODE)
-
-    __hash__ = Exception.__hash__
 
     @property
     def hint(self) -> str | None:

@@ -4,8 +4,6 @@ Understood are literals, arithmetic on them, names bound to such values, and the
 (`pl.FP32`, `pl.Mem.Vec`, `pl.dynamic("M")`, `pl.Tensor[...]`). Everything else is a `Runtime` value.
 """
 
-# pyright: reportConstantRedefinition=false, reportUnknownMemberType=false
-
 import ast
 import math
 import operator
@@ -47,20 +45,25 @@ class NotConstant(Exception):
     """The expression is not known while the kernel is read."""
 
 
-BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
+_BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
 }
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    kind: getattr(operator, name) for kind, name in _BINARY.items()
+}
+"""What Python's operators compute."""
+POWER, SHIFT = BINARY[ast.Pow], BINARY[ast.LShift]
 COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -81,8 +84,10 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "MemRef": vocabulary.MemRef,
 }
 FORMS = ("Tensor", "Tile", "Scalar", "Out", "InOut", "Tuple", "Array")
-ENUMS = ("MemorySpace", "Mem", "TileLayout", "TensorLayout", "PadValue", "CompactMode", "SplitMode", "AtomicType")
-ENUMS += ("FunctionType", "Level", "Role", "PipeType")
+ENUMS = (
+    *("MemorySpace", "Mem", "TileLayout", "TensorLayout", "PadValue", "CompactMode", "SplitMode", "AtomicType"),
+    *("FunctionType", "Level", "Role", "PipeType"),
+)
 
 
 def word(name: str) -> Any:
@@ -103,9 +108,9 @@ def compute(operation: Callable[..., Any], *operands: Any) -> Any:
     """A folded number; NotConstant where Python has no answer or the number grows too large."""
     if not all(number(o) for o in operands):
         raise NotConstant
-    if operation in (operator.pow, operator.lshift) and abs(operands[1]) > MAX_BITS:
+    if operation in (POWER, SHIFT) and abs(operands[1]) > MAX_BITS:
         raise NotConstant
-    if operation is operator.pow and isinstance(operands[0], int) and operands[0].bit_length() * operands[1] > MAX_BITS:
+    if operation is POWER and isinstance(operands[0], int) and operands[0].bit_length() * operands[1] > MAX_BITS:
         raise NotConstant
     try:
         result = operation(*operands)

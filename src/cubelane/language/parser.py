@@ -1,7 +1,5 @@
 """From text to IR: `parse(text)` and `loads(path)` (spec/front.md 1.1). Nothing of the text is executed."""
 
-# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
-
 import ast
 import gc
 import math
@@ -17,6 +15,7 @@ from xdsl.dialects.func import FuncOp
 
 from cubelane.ir import kernel
 from cubelane.ir.diagnostic import Diagnostic, Location
+from cubelane.ir.narrowing import is_tuple
 from cubelane.language.body import Definition, Signature
 from cubelane.language.errors import (
     KernelCountError,
@@ -171,9 +170,7 @@ def _assign(environment: dict[str, Any], target: ast.expr, value: ast.expr) -> N
         environment[target.id] = known
         return
     names = target_names(target)
-    items: Sequence[Any] = (
-        known if isinstance(known, tuple) and len(known) == len(names) else [Runtime(value)] * len(names)
-    )  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    items: Sequence[Any] = known if is_tuple(known) and len(known) == len(names) else [Runtime(value)] * len(names)
     environment.update(zip(names, items, strict=True))
 
 

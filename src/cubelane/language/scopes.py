@@ -1,7 +1,5 @@
 """Scopes: `with pl.at(...)` and `for lane in pl.split_aiv(...)` (spec/front.md 1.6)."""
 
-# pyright: reportGeneralTypeIssues=false
-
 import ast
 import keyword
 from collections.abc import Callable, Sequence
@@ -12,6 +10,7 @@ from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from cubelane.ir.kernel import ScopeOp, SplitRegionOp, YieldOp
+from cubelane.ir.narrowing import is_value
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.types import SplitMode
 from cubelane.language import vocabulary
@@ -58,7 +57,9 @@ class Scopes:
         path = self.expressions.language_path(call.func) if isinstance(call, ast.Call) else ()
         place = self.body.emitter.place(call)
         if path in (("cluster",), ("spmd",), ("scope",), ("manual_scope",)):
-            raise UnsupportedFeatureError(f"pl.{path[0]} is not supported", place, instead="with pl.at(level=...):")
+            raise UnsupportedFeatureError(
+                f"pl.{'.'.join(path)} is not supported", place, instead="with pl.at(level=...):"
+            )
         if path != ("at",) or not isinstance(call, ast.Call):
             raise UnsupportedFeatureError(
                 "this context manager is not supported", place, instead="with pl.at(level=...):"
@@ -216,14 +217,14 @@ class Scopes:
 
 
 def _values(value: Any) -> list[SSAValue]:
-    if isinstance(value, SSAValue):
-        return [value]  # pyright: ignore[reportUnknownVariableType]
+    if is_value(value):
+        return [value]
     return [v for item in value.items for v in _values(item)] if isinstance(value, Several) else []
 
 
 def _replaced(value: Any, outside: dict[SSAValue, SSAValue]) -> Any:
-    if isinstance(value, SSAValue):
-        return outside.get(value, value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if is_value(value):
+        return outside.get(value, value)
     return Several(tuple(_replaced(item, outside) for item in value.items)) if isinstance(value, Several) else value
 
 

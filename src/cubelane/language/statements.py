@@ -1,14 +1,13 @@
 """Statements of a kernel body: assignments, calls, and what is left to control flow (spec/front.md 1.5)."""
 
-# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
-
 import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.ir import Attribute, OpResult, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
+from cubelane.ir.narrowing import is_result, is_value
 from cubelane.ir.surface import Bound
 from cubelane.ir.types import DYNAMIC, TensorType, TileType
 from cubelane.language import annotations
@@ -30,7 +29,7 @@ from cubelane.language.flow import called_word
 from cubelane.language.jumps import without_jumps
 from cubelane.language.printing.types import type_text
 from cubelane.language.structure import Structure, Yielded
-from cubelane.language.values import Literal, Nothing, Popped, Several, described, is_scalar, named
+from cubelane.language.values import Literal, Nothing, Popped, Several, described, is_operand, is_scalar, named
 from cubelane.language.vocabulary import Symbol
 
 MAX_INLINE = 32
@@ -220,25 +219,24 @@ class Statements:
                     f"`{name}` is annotated as {type_text(said.type)}, its value is {described(value)}", place
                 )
             return Literal(value.value, said.type) if value.dtype in (None, said.type) else value
-        if not isinstance(value, SSAValue):
+        if not is_value(value):
             raise ParserTypeError(
                 f"`{name}` is annotated as {type_text(said.type)}, its value is {described(value)}", place
             )
-        ssa: SSAValue = value
         try:
-            wanted = annotations.settle(ssa.type, said, name)
+            wanted = annotations.settle(value.type, said, name)
         except ParserError as problem:
             raise ParserTypeError(problem.message, place, code="annotation-mismatch") from None
-        return self._retyped(ssa, wanted, node.value)
+        return self._retyped(value, wanted, node.value)
 
     def _retyped(self, value: SSAValue, wanted: Attribute | None, node: ast.expr) -> SSAValue:
         """A fresh result gets the stated type; a value that has a name already keeps its own."""
-        if wanted is None or wanted == value.type or isinstance(node, ast.Name) or not isinstance(value, OpResult):
+        if wanted is None or wanted == value.type or isinstance(node, ast.Name) or not is_result(value):
             return value
         if isinstance(wanted, TileType) and isinstance(value.type, TileType) and narrowed(value.type, wanted):
             extents = [Literal(v) for v in wanted.valid]
             made = self.expressions.calls.named("set_validshape", [value, *extents], node)
-            assert isinstance(made, OpResult)
+            assert is_result(made)
             value = made
         return Rewriter.replace_value_with_new_type(value, wanted)
 
@@ -266,7 +264,7 @@ class Statements:
             old = names.get(name)
             if self.body.strict_ssa:
                 raise SSAViolationError(f"`{name}` is assigned twice under strict_ssa", place)
-            if isinstance(old, SSAValue | Literal) and isinstance(value, SSAValue | Literal) and not alike(old, value):
+            if is_operand(old) and is_operand(value) and not alike(old, value):
                 raise ParserTypeError(
                     f"Cannot reassign '{name}' with a different type: it was {described(old)}, "
                     f"this is {described(value)}",
@@ -313,7 +311,7 @@ class Statements:
             return str(self.body.evaluator.value(node))
         except NotConstant:
             value = self.expressions.value(node)
-            return type_text(value.type) if isinstance(value, SSAValue) else described(value)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+            return type_text(value.type) if is_value(value) else described(value)
 
     def _inline(self, definition: Definition, given: Arguments) -> Any:
         """A call of an inline function: its statements, read here with its own names."""

@@ -4,8 +4,6 @@ A name bound before a loop and assigned inside becomes a carry if somebody reads
 arms of an if becomes a result; what a scope or a region defines and somebody reads later is yielded from it.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from typing import Any
 from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from cubelane.ir.narrowing import is_value
 from cubelane.language.body import Body, written_through
 from cubelane.language.errors import (
     ParserError,
@@ -137,7 +136,7 @@ class Structure:
         values: list[list[SSAValue]],
         node: ast.If,
     ) -> None:
-        typed = next((f.type for f in found if isinstance(f, SSAValue)), None)
+        typed = next((f.type for f in found if is_value(f)), None)
         for arm, value, column in zip(arms, found, values, strict=True):
             with self.body.emitter.into(arm.block):
                 column.append(self.body.emitter.value(value, node, typed))

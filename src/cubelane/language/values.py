@@ -1,19 +1,19 @@
 """What a name or an expression of a kernel can stand for while it is read."""
 
-# pyright: reportDeprecated=false, reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-
 import ast
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from typing_extensions import TypeIs
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, Signedness
 from xdsl.dialects.builtin import UnrealizedConversionCastOp as Reinterpret
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from cubelane.ir.diagnostic import Location
+from cubelane.ir.narrowing import is_integer, is_value
 from cubelane.ir.types import DTYPES, TensorType, TileType, dtype_name, is_float
 from cubelane.language.errors import ParserTypeError
 from cubelane.language.source import Source
@@ -69,9 +69,14 @@ class Popped:
     node: ast.Call
 
 
+def is_operand(value: object) -> TypeIs[SSAValue | Literal]:
+    """Whether a value is one that a block can yield: a literal counts, it becomes a constant."""
+    return isinstance(value, SSAValue | Literal)
+
+
 def is_unsigned(type_: Attribute) -> bool:
     """Whether a type is an unsigned integer."""
-    return isinstance(type_, IntegerType) and type_.signedness.data is Signedness.UNSIGNED
+    return is_integer(type_) and type_.signedness.data is Signedness.UNSIGNED
 
 
 def is_scalar(type_: Attribute) -> bool:
@@ -81,12 +86,12 @@ def is_scalar(type_: Attribute) -> bool:
 
 def signless(type_: Attribute) -> Attribute:
     """The signless type of the same width."""
-    return IntegerType(type_.width.data) if isinstance(type_, IntegerType) else type_
+    return IntegerType(type_.width.data) if is_integer(type_) else type_
 
 
 def described(value: object) -> str:
     """A value in the user's words."""
-    type_ = value.type if isinstance(value, SSAValue | Literal) else None
+    type_ = value.type if is_value(value) or isinstance(value, Literal) else None
     if isinstance(type_, TileType):
         return f"a tile {list(type_.shape)} of {dtype_name(type_.dtype)}"
     if isinstance(type_, TensorType):
@@ -111,7 +116,7 @@ class Emitter:
         self._constants: dict[tuple[str, str, Attribute], SSAValue] = {}
 
     @contextmanager
-    def into(self, block: Block) -> Iterator[Block]:
+    def into(self, block: Block) -> Generator[Block]:
         """Fills another block for a while."""
         saved = self.block, self._constants
         self.block, self._constants = block, {}
@@ -121,7 +126,7 @@ class Emitter:
             self.block, self._constants = saved
 
     @contextmanager
-    def reading(self, source: Source) -> Iterator[None]:
+    def reading(self, source: Source) -> Generator[None]:
         """Takes places from another text for a while."""
         saved, self.source = self.source, source
         try:
@@ -157,9 +162,9 @@ class Emitter:
         if isinstance(value, float) and not value.is_integer():
             raise self._misfit(value, type_, node)
         whole, plain = int(value), signless(type_)
-        assert isinstance(plain, IntegerType | IndexType)
+        assert is_integer(plain) or isinstance(plain, IndexType)
         self._check_range(whole, type_, node)
-        if is_unsigned(type_) and isinstance(plain, IntegerType) and whole >= 1 << (plain.width.data - 1):
+        if is_unsigned(type_) and is_integer(plain) and whole >= 1 << (plain.width.data - 1):
             whole -= 1 << plain.width.data
         result = self.emit(ConstantOp(IntegerAttr(whole, plain)), node).result
         return self.reinterpret(result, type_, node) if is_unsigned(type_) else result
@@ -185,8 +190,8 @@ class Emitter:
 
     def value(self, value: object, node: ast.AST, type_: Attribute | None = None) -> SSAValue:
         """A value as SSA; literals become constants of `type_` (or of their own)."""
-        if isinstance(value, SSAValue):
-            return value  # pyright: ignore[reportUnknownVariableType]
+        if is_value(value):
+            return value
         if isinstance(value, Literal) and (type_ is None or is_scalar(type_)):
             return self.constant(value.value, value.dtype or type_ or value.type, node)
         if isinstance(value, Popped):

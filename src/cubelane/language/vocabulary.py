@@ -7,7 +7,7 @@ never executed; what is executed when a kernel file is imported (annotations, co
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, cast
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class Form:
 
 
 def _items(items: Any) -> tuple[Any, ...]:
-    return items if isinstance(items, tuple) else (items,)  # pyright: ignore[reportUnknownVariableType]
+    return cast("tuple[Any, ...]", items) if isinstance(items, tuple) else (items,)
 
 
 class Annotation:

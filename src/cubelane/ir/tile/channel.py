@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, i32
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, OpTraits
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -258,8 +258,8 @@ def transport_code(op: IRDLOperation) -> int:
     return int(python_value(op.properties.get("split")) or 0)
 
 
-def _channel(meaning: str, pto: str, core: OpTrait) -> OpTrait:
-    return traits_def(  # pyright: ignore[reportReturnType]
+def _channel(meaning: str, pto: str, core: OpTrait) -> OpTraits:
+    return traits_def(
         MemoryReadEffect(),
         MemoryWriteEffect(),
         core,
@@ -278,7 +278,7 @@ class PushToLanesOp(PushOp):
     name = "tile.tpush_to_aiv"
     SPELLING: ClassVar[str] = "tpush_to_aiv"
     TO_LANES: ClassVar[bool] = True
-    traits = _channel("push({tile}, {split}, {lane_stride}, {id})", "pto.tpush_to_aiv", OnCube)  # pyright: ignore
+    traits = _channel("push({tile}, {split}, {lane_stride}, {id})", "pto.tpush_to_aiv", OnCube)
 
 
 @irdl_op_definition
@@ -288,7 +288,7 @@ class PushToCubeOp(PushOp):
     name = "tile.tpush_to_aic"
     SPELLING: ClassVar[str] = "tpush_to_aic"
     TO_LANES: ClassVar[bool] = False
-    traits = _channel("push({tile}, {split}, {lane_stride}, {id})", "pto.tpush_to_aic", OnVector)  # pyright: ignore
+    traits = _channel("push({tile}, {split}, {lane_stride}, {id})", "pto.tpush_to_aic", OnVector)
 
 
 @irdl_op_definition
@@ -298,7 +298,7 @@ class PopFromCubeOp(PopOp):
     name = "tile.tpop_from_aic"
     SPELLING: ClassVar[str] = "tpop_from_aic"
     TO_LANES: ClassVar[bool] = True
-    traits = _channel("pop({split}, {lane_stride}, {id})", "pto.tpop_from_aic", OnVector)  # pyright: ignore
+    traits = _channel("pop({split}, {lane_stride}, {id})", "pto.tpop_from_aic", OnVector)
 
 
 @irdl_op_definition
@@ -308,7 +308,7 @@ class PopFromLanesOp(PopOp):
     name = "tile.tpop_from_aiv"
     SPELLING: ClassVar[str] = "tpop_from_aiv"
     TO_LANES: ClassVar[bool] = False
-    traits = _channel("pop({split}, {lane_stride}, {id})", "pto.tpop_from_aiv", OnCube)  # pyright: ignore
+    traits = _channel("pop({split}, {lane_stride}, {id})", "pto.tpop_from_aiv", OnCube)
 
 
 @irdl_op_definition
@@ -318,7 +318,7 @@ class FreeToCubeOp(FreeOp):
     name = "system.tfree_to_aic"
     SPELLING: ClassVar[str] = "tfree_to_aic"
     TO_LANES: ClassVar[bool] = True
-    traits = _channel("free({tile}, {split}, {id})", "pto.tfree_from_aic", OnVector)  # pyright: ignore
+    traits = _channel("free({tile}, {split}, {id})", "pto.tfree_from_aic", OnVector)
 
 
 @irdl_op_definition
@@ -328,7 +328,7 @@ class FreeToLanesOp(FreeOp):
     name = "system.tfree_to_aiv"
     SPELLING: ClassVar[str] = "tfree_to_aiv"
     TO_LANES: ClassVar[bool] = False
-    traits = _channel("free({tile}, {split}, {id})", "pto.tfree_from_aiv", OnCube)  # pyright: ignore
+    traits = _channel("free({tile}, {split}, {id})", "pto.tfree_from_aiv", OnCube)
 
 
 @irdl_op_definition
@@ -337,9 +337,7 @@ class InitializeCubePipeOp(InitializePipeOp):
 
     name = "system.aic_initialize_pipe"
     SPELLING: ClassVar[str] = "aic_initialize_pipe"
-    traits = _channel(  # pyright: ignore
-        "open_pipe({dir_mask}, {slot_size}, {slot_num}, {id})", "pto.aic_initialize_pipe", OnCube
-    )
+    traits = _channel("open_pipe({dir_mask}, {slot_size}, {slot_num}, {id})", "pto.aic_initialize_pipe", OnCube)
 
 
 @irdl_op_definition
@@ -348,9 +346,7 @@ class InitializeLanePipeOp(InitializePipeOp):
 
     name = "system.aiv_initialize_pipe"
     SPELLING: ClassVar[str] = "aiv_initialize_pipe"
-    traits = _channel(  # pyright: ignore
-        "open_pipe({dir_mask}, {slot_size}, {slot_num}, {id})", "pto.aiv_initialize_pipe", OnVector
-    )
+    traits = _channel("open_pipe({dir_mask}, {slot_size}, {slot_num}, {id})", "pto.aiv_initialize_pipe", OnVector)
 
 
 @irdl_op_definition
@@ -369,7 +365,7 @@ class ReserveBufferOp(SurfaceOp):
         keyword("size", Kind.INT),
         keyword("base", Kind.INT, -1),
     )
-    traits = _channel("0", "pto.reserve_buffer", OnBoth)  # pyright: ignore
+    traits = _channel("0", "pto.reserve_buffer", OnBoth)
 
     @classmethod
     def result_type(cls, call: Bound) -> Attribute:
@@ -390,7 +386,7 @@ class ImportPeerBufferOp(SurfaceOp):
         Parameter("buffer_name", Kind.TEXT, keyword=True, spelled="name"),
         keyword("peer_func", Kind.TEXT),
     )
-    traits = _channel("0", "pto.import_reserved_buffer", OnBoth)  # pyright: ignore
+    traits = _channel("0", "pto.import_reserved_buffer", OnBoth)
 
     @classmethod
     def result_type(cls, call: Bound) -> Attribute:

@@ -1,15 +1,14 @@
 """Constants and names as text."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 import keyword
 import math
 import re
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import AnyFloat, BoolAttr, FloatAttr, IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, i1
 from xdsl.ir import Attribute, SSAValue
 
+from cubelane.ir.narrowing import is_integer, is_integer_attribute
 from cubelane.ir.types import DTYPES, dtype_name
 
 FP32, BOOL = DTYPES["FP32"], DTYPES["BOOL"]
@@ -56,15 +55,15 @@ def value_of(value: SSAValue) -> int | float | None:
     attribute = owner.value
     if isinstance(attribute, FloatAttr):
         return attribute.value.data
-    if isinstance(attribute, IntegerAttr):
+    if is_integer_attribute(attribute):
         number = attribute.value.data
-        return number & 1 if attribute.type == BoolAttr.from_bool(True).type else number
+        return number & 1 if attribute.type == i1 else number
     return None
 
 
 def wrapped(value: int, type_: Attribute) -> int:
     """Signless bits as an unsigned number of this type."""
-    return value % (1 << type_.width.data) if isinstance(type_, IntegerType) else value
+    return value % (1 << type_.width.data) if is_integer(type_) else value
 
 
 def identifier(hint: str | None, default: str) -> str:

@@ -1,13 +1,12 @@
 """Types as text (spec/front.md 1.4, 1.9)."""
 
-# pyright: reportUnknownArgumentType=false
-
 from collections.abc import Collection, Sequence
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
+from xdsl.dialects.builtin import AnyFloat, IndexType
 from xdsl.ir import Attribute
 
 from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.narrowing import is_integer
 from cubelane.ir.types import DYNAMIC, Pad, TensorLayout, TensorType, TileType, dtype_name, implicit_layout
 
 
@@ -23,7 +22,7 @@ def type_text(type_: Attribute, forced: Collection[str] = (), runtime: Sequence[
         return _tile(type_, forced, runtime)
     if isinstance(type_, TensorType):
         return _tensor(type_, forced, runtime)
-    if isinstance(type_, IndexType | IntegerType | AnyFloat):
+    if isinstance(type_, IndexType | AnyFloat) or is_integer(type_):
         return f"pl.Scalar[pl.{dtype_name(type_)}]"
     raise Diagnostic(f"the type {type_} cannot be written in the language", code="cannot-print")
 

@@ -72,7 +72,8 @@ def shard(crossing: Crossing, share: Split | None, name: str | None) -> SSAValue
         tile = crossing.declared(tile, (full.shape[0], full.shape[1]), full)
     half = _boundary(ShardOp, crossing, tile, share.axis + 1, share.lane_type(full), name, MemorySpace.VEC)
     if share.stride != share.box:
-        half.owner.properties["lane_stride"] = IntegerAttr(share.stride, i64)  # pyright: ignore
+        assert isinstance(half.owner, Operation)
+        half.owner.properties["lane_stride"] = IntegerAttr(share.stride, i64)
     if not whole:
         return half
     lane = crossing.math.clamp(crossing.stated(share.axis), share.stride)

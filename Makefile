@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs fuzz clean
 
 $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -26,6 +26,14 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+# random kernels: TIME in seconds, SEED picks them, JOBS worker processes; goes on where the last run ended
+TIME ?= 600
+SEED ?= 0
+JOBS ?= 2
+
+fuzz: $(STAMP)
+	$(BIN)/cubelane fuzz --time $(TIME) --seed $(SEED) --jobs $(JOBS)
 
 docs: $(STAMP)
 	$(BIN)/python -m pytest tests/docs

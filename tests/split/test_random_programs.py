@@ -11,19 +11,22 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import StringAttr
 
 from cubelane.check.execute import run_group, run_reference
+from cubelane.check.fuzz.program import Choose, Program, inputs_of
+from cubelane.check.fuzz.tiles import generate, generate_explicit
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import TARGET
 from cubelane.language import parse
 from cubelane.passes import pipeline
 
 from .kernels import LANE_PASSES
-from .random_programs import Choose, Program, generate, generate_explicit
 
 
 def judged(program: Program) -> str:
     """`equal` or `refused`; `none` for a text that is no program. Anything else raises."""
     try:
-        wanted = run_reference(parse(program.text, filename="kernel.py"), program.inputs)
+        source = parse(program.text, filename="kernel.py")
+        inputs = inputs_of(source, program.scalars)
+        wanted = run_reference(source, inputs)
     except Diagnostic:
         return "none"
     module = parse(program.text, filename="kernel.py")
@@ -36,7 +39,7 @@ def judged(program: Program) -> str:
     module.verify()
     for name in LANE_PASSES[1:]:
         pipeline.pass_named(name)(module)
-    run = run_group(module, program.inputs)
+    run = run_group(module, inputs)
     assert not run.findings, (program.text, [str(f) for f in run.findings])
     for name, array in wanted.items():
         np.testing.assert_allclose(run.outputs[name], array, rtol=1e-3, atol=1e-3, err_msg=program.text)

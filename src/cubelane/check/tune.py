@@ -2,18 +2,15 @@
 
 import hashlib
 import json
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 
-from cubelane.check.budget import findings as budget_findings
+from cubelane.analysis.memory_budget import findings as budget_findings
 from cubelane.check.compiled import compile_program
 from cubelane.check.kernel_file import read_judge, read_program, split_name
 from cubelane.check.timing import timed
@@ -149,29 +146,6 @@ class Cache:
         self.entries[key] = asdict(outcome)
         if self.path is not None:
             self.write(self.path, json.dumps(self.entries, indent=1, sort_keys=True) + "\n")
-
-
-def run_all(tasks: Sequence[Task], jobs: int = 1, scheduler: str | None = None) -> Iterator[tuple[Task, Outcome]]:
-    """The outcomes as they come: in this process, in worker processes, or on a Dask cluster."""
-    if scheduler is not None:
-        yield from _on_cluster(tasks, scheduler)
-    elif jobs <= 1 or len(tasks) <= 1:
-        for task in tasks:
-            yield task, evaluate(task)
-    else:
-        with ProcessPoolExecutor(max_workers=min(jobs, len(tasks), os.cpu_count() or 1)) as pool:
-            running = {pool.submit(evaluate, task): task for task in tasks}
-            for future in as_completed(running):
-                yield running[future], future.result()
-
-
-def _on_cluster(tasks: Sequence[Task], scheduler: str) -> Iterator[tuple[Task, Outcome]]:
-    """Workers read the kernel file by its path, so it must be there for them too. ImportError without the extra."""
-    distributed: Any = import_module("distributed")
-    with distributed.Client(scheduler) as client:
-        running = {client.submit(evaluate, task, pure=False): task for task in tasks}
-        for future in distributed.as_completed(list(running)):
-            yield running[future], future.result()
 
 
 def ranked(outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -16,6 +16,7 @@ COMMANDS = {
     "check": "Run every checker; exit 1 on a finding.",
     "report": "Write the explorer: one HTML page with source, IR, lanes, timeline, memory and verdicts.",
     "tune": "Try all split modes and ring depths; rank them by the timing model.",
+    "fuzz": "Judge random kernels after every pass; make failing ones small.",
     "demo": "Compile all examples on both targets in every legal mode.",
     "run": "Run a script that imports pypto, unmodified, on cubelane.",
     "opt": "An xdsl-opt with our dialects and passes.",

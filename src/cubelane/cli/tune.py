@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from cubelane.check.kernel_file import read_program, split_name
-from cubelane.check.tune import DEPTHS, Cache, Outcome, Task, ranked, run_all, variants
+from cubelane.check.tune import DEPTHS, Cache, Outcome, Task, evaluate, ranked, variants
+from cubelane.check.workers import run_all
 from cubelane.cli import micro
 from cubelane.cli.artifacts import write_text
 from cubelane.cli.boundary import CommandLineError, parser
@@ -64,7 +65,7 @@ def _all(tasks: Sequence[Task], cache: Cache, text: str, given: Any) -> list[Out
     with Progress(enabled=given.format == "text") as progress:
         progress(f"{len(found)} of {len(tasks)}")
         try:
-            for task, outcome in run_all(missing, given.jobs, given.scheduler):
+            for task, outcome in run_all(evaluate, missing, given.jobs, given.scheduler):
                 found[task] = outcome
                 cache.put(cache.key(task, text), outcome)
                 progress(f"{len(found)} of {len(tasks)}: {task.variant.label}")

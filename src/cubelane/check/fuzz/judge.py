@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.parser import Parser
 
 from cubelane import language
+from cubelane.analysis import memory_budget
 from cubelane.analysis.equality import structurally_equal
-from cubelane.check import budget
 from cubelane.check.compare import compare
 from cubelane.check.execute import run_group, run_reference
 from cubelane.check.fuzz.liveness import lost_ops
@@ -226,7 +226,7 @@ class _Check:
         """The checks of the final program."""
         try:
             verdicts = check_protocol(module)
-            overflow = budget.findings(module)
+            overflow = memory_budget.findings(module)
         except Diagnostic as problem:
             raise self.finding("does not run", problem, problem.code) from None
         except Exception as problem:

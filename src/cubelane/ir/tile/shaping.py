@@ -38,6 +38,7 @@ from cubelane.ir.traits import (
     InPlace,
     Meaning,
     OnVector,
+    Overwrites,
     PtoSpelling,
     Spaces,
     Split,
@@ -172,6 +173,7 @@ class AssembleOp(TileOp):
         ByFirstTile(),
         Splits(Split.PASTES),
         Meaning("paste({target}, {source}, {offsets})"),
+        Overwrites("target"),
         PtoSpelling("pto.tmov"),
         Cost(CostClass.VECTOR),
         Spaces(),
@@ -226,8 +228,7 @@ def reshaped_extents(tile: TileType, box: tuple[int, ...]) -> tuple[int, ...]:
     if box == tile.shape:
         return tile.valid
     if len(box) == 2 == len(tile.shape) and 1 in box and 1 in tile.shape and max(box) == max(tile.shape):
-        extent = tile.valid[0] if tile.shape[1] == 1 else tile.valid[1]
-        return (1, extent) if box[0] == 1 else (extent, 1)
+        return tile.valid[::-1]
     raise wrong(
         f"a partly valid tile {list(tile.shape)} (valid {list(tile.valid)}) cannot be reshaped to {list(box)}",
         "the valid cells would no longer be a rectangle at the origin",

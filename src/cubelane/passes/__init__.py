@@ -4,6 +4,7 @@ from cubelane.passes.pipeline import Pass, pass_named, run
 
 __all__ = [
     "Pass",
+    "allocate_memory_addr",
     "auto_tile_matmul_l0",
     "convert_tensor_to_tile",
     "expand_mixed_kernel",
@@ -12,6 +13,7 @@ __all__ = [
     "inject_gm_pipe_buffer",
     "legalize_tile_cast",
     "lower_auto_vector_split",
+    "materialize_semantic_aliases",
     "outline_incore_scopes",
     "pass_named",
     "resolve_backend_op_layouts",
@@ -85,3 +87,13 @@ def split_vector_kernel() -> Pass:
 def stamp_tfree_split() -> Pass:
     """A free carries the transport code of its pop."""
     return pass_named("stamp-tfree-split")
+
+
+def materialize_semantic_aliases() -> Pass:
+    """Tiles that must end in one buffer but are needed at once get a copy."""
+    return pass_named("materialize-semantic-aliases")
+
+
+def allocate_memory_addr() -> Pass:
+    """Every tile and every ring of a core gets its address."""
+    return pass_named("allocate-memory-addr")

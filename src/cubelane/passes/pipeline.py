@@ -21,6 +21,7 @@ After = Callable[["Pass", ModuleOp], None]
 SSA, OUTLINED, TILES, FLAT, SPACES = "SSAForm", "SplitIncoreOrch", "IncoreTileOps", "TileOps2D", "TileMemoryInferred"
 REGIONS, EXPANDED, VECTOR_SPLIT = "AivSplitValid", "MixedKernelExpanded", "VectorKernelSplit"
 CASTS, LAYOUTS, ACC_STORES = "CastsLegal", "BackendLayoutsResolved", "AccToGmStoreValid"
+ALIASES, ADDRESSES = "SemanticAliasesMaterialized", "AllocatedMemoryAddr"
 """Properties of a program that passes require and produce."""
 
 
@@ -96,6 +97,8 @@ PASSES: tuple[Pass, ...] = (
     _pass("inject-gm-pipe-buffer", requires=(SSA, EXPANDED), produces=(SSA, EXPANDED), targets=("a2a3",)),
     _pass("split-vector-kernel", requires=(SSA, EXPANDED), produces=(SSA, VECTOR_SPLIT)),
     _pass("stamp-tfree-split", requires=(OUTLINED,)),
+    _pass("materialize-semantic-aliases", requires=(SSA, EXPANDED), produces=(SSA, ALIASES)),
+    _pass("allocate-memory-addr", requires=(SSA, ALIASES), produces=(ADDRESSES,)),
 )
 """All passes in the order they run."""
 

@@ -1,7 +1,5 @@
 """Drops ops without effect whose results nobody uses (the clean-up of spec/pto.md 8.2)."""
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -12,7 +10,6 @@ from cubelane.ir.pto.decl import Effect
 from cubelane.ir.pto.op import PtoOp
 
 
-@dataclass(frozen=True)
 class PTODropDeadOps(ModulePass):
     """A pointer into the memory of the other core, a constant or an address that nobody uses is dropped."""
 

@@ -1,7 +1,6 @@
 """Rewrites semantic ops into the raw instructions of the hardware (spec/pto.md 8.3)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -28,7 +27,6 @@ EXPANSIONS: dict[str, Callable[[PtoOp], None]] = {
 EXPANDED_ARCH = "a5"
 
 
-@dataclass(frozen=True)
 class VPTOExpandWrapperOps(ModulePass):
     """Semantic transfers and multiplies become raw copies and multiplies with their control words (a5 only)."""
 

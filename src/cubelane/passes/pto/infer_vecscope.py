@@ -1,7 +1,5 @@
 """Puts vector work into vector scopes (spec/pto.md 7.1)."""
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -16,7 +14,6 @@ from cubelane.ir.pto.regions import VecScopeOp
 from cubelane.ir.pto.types import is_register
 
 
-@dataclass(frozen=True)
 class PTOInferVPTOVecScope(ModulePass):
     """Moves every run of vector ops into a `pto.vecscope`; existing scopes stay.
 

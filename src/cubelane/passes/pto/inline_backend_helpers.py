@@ -1,7 +1,5 @@
 """Inlines tileop helpers into their callers (spec/pto.md 8.2)."""
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -12,7 +10,6 @@ from cubelane.analysis.pto_evidence import Functions
 from cubelane.ir.pto.attrs import TILEOP_HELPER
 
 
-@dataclass(frozen=True)
 class PTOInlineBackendHelpers(ModulePass):
     """Replaces every call of a `pto.tileop.helper` by the body of the helper; private helpers nobody calls vanish.
 

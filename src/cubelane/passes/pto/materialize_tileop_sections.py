@@ -1,7 +1,5 @@
 """Puts the body of every tileop helper into the one section it belongs to (spec/pto.md 5.2)."""
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -13,7 +11,6 @@ from cubelane.ir.pto.attrs import TILEOP_EFFECTS, TILEOP_HELPER, TILEOP_KIND
 from cubelane.ir.pto.regions import SECTION_OF
 
 
-@dataclass(frozen=True)
 class PTOMaterializeTileOpSections(ModulePass):
     """A helper with pure cube or pure vector work becomes one section; its kind and effects are recorded.
 

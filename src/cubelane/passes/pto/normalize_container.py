@@ -1,7 +1,5 @@
 """Gives the output its shape: a container whose children are the kernels of one kind each (spec/pto.md 6.3)."""
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -12,7 +10,6 @@ from cubelane.ir.pto.attrs import KERNEL_KIND, kind_of
 CONTAINER = "expected VPTO input to be a kernel submodule with 'pto.kernel_kind' or a container of kernel submodules"
 
 
-@dataclass(frozen=True)
 class VPTONormalizeContainer(ModulePass):
     """A module with a kind is put into a container; a container must hold nothing but modules with a kind."""
 

@@ -1,7 +1,5 @@
 """Gives work that no section covers its section, or its module a kind (spec/pto.md 5.3, 5.6)."""
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -15,7 +13,6 @@ from cubelane.ir.pto.attrs import KERNEL_KIND, SIMT_ENTRY, KernelKindAttr, kind_
 from cubelane.ir.pto.regions import SECTION_OF, SectionOp, sections_below
 
 
-@dataclass(frozen=True)
 class PTONormalizeUncoveredTileSections(ModulePass):
     """Wraps runs of cube and vector work into sections; a module that needs one core only is marked with its kind.
 

@@ -1,7 +1,5 @@
 """Splits a module into one child per kind of core (spec/pto.md 6.1, 6.2)."""
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -21,7 +19,6 @@ ORDER = (Affinity.VECTOR, Affinity.CUBE)
 SYMBOL = "sym_name"
 
 
-@dataclass(frozen=True)
 class VPTOSplitCVModule(ModulePass):
     """One child module per kind of core, vector first; each keeps the shared ops that it needs.
 

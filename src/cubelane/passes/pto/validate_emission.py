@@ -1,7 +1,5 @@
 """The last check before VPTO IR leaves (spec/pto.md 7.2)."""
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -10,7 +8,6 @@ from cubelane.analysis.pto_emission import findings
 from cubelane.ir.diagnostic import refuse
 
 
-@dataclass(frozen=True)
 class PTOValidateVPTOEmissionIR(ModulePass):
     """Refuses the first op that breaks a rule of emission: scopes, mask widths, purity of the children, leftovers."""
 

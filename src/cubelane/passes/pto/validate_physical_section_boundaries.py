@@ -1,7 +1,5 @@
 """No value leaves the section that defines it (spec/pto.md 5.5)."""
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -11,7 +9,6 @@ from cubelane.ir.diagnostic import Location, refuse
 from cubelane.ir.pto.regions import BOUNDARY_ADVICE
 
 
-@dataclass(frozen=True)
 class PTOValidatePhysicalSectionBoundaries(ModulePass):
     """Refuses a value that is used outside the section that defines it, also in another section of the same kind."""
 

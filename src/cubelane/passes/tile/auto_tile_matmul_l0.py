@@ -198,7 +198,6 @@ class Tiling:
         return insert(arith.AddiOp(offset, self.constants[distance]), anchor).results[0]
 
 
-@dataclass(frozen=True)
 class AutoTileMatmulL0(ModulePass):
     """Products of InCore functions in blocks that fit."""
 

@@ -5,7 +5,6 @@ tile here.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -246,7 +245,6 @@ def needs_flattening(function: FuncOp) -> bool:
     return False
 
 
-@dataclass(frozen=True)
 class FlattenTileNdTo2D(ModulePass):
     """Two-dimensional tiles in InCore functions."""
 

@@ -4,8 +4,6 @@ A tile that an op cannot read where it is gets moved right before its first read
 between the cube core and the lanes is a crossing; inside explicit lane regions crossings must be written by the user.
 """
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -179,7 +177,6 @@ def _unmarked_crossing(reader: Operation, value: SSAValue, to_lanes: bool) -> Di
     return None
 
 
-@dataclass(frozen=True)
 class InferTileMemorySpace(ModulePass):
     """Memory spaces for all tiles of InCore functions, and moves where an op reads from another space."""
 

@@ -1,6 +1,5 @@
 """The workspace in global memory through which the rings of an a2a3 travel (spec/passes.md 6)."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -37,7 +36,6 @@ def has_buffer(function: FuncOp) -> bool:
     return any(a.name_hint == BUFFER for a in function.body.block.args)
 
 
-@dataclass(frozen=True)
 class InjectGMPipeBuffer(ModulePass):
     """Functions that open a pipe, and all that call them, take one more parameter; each call from an Orchestration
     function makes its own buffer. Nothing happens on a target whose rings stay on chip."""

@@ -1,7 +1,5 @@
 """LegalizeTileCast: a cast that the machine does not have becomes the shortest chain of casts (front.md 3.7)."""
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -35,7 +33,6 @@ def legalize(cast: CastOp, target: str) -> None:
     cast.operands[0] = value
 
 
-@dataclass(frozen=True)
 class LegalizeTileCast(ModulePass):
     """Chains of native casts for the casts of InCore functions; nothing while no machine is chosen."""
 

@@ -173,7 +173,6 @@ def outline(scope: ScopeOp, name: str, functions: Functions) -> FuncOp:
     return function
 
 
-@dataclass(frozen=True)
 class OutlineIncoreScopes(ModulePass):
     """Scopes of Opaque and Orchestration functions become InCore functions, called where the scopes stood."""
 

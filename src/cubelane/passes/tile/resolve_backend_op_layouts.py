@@ -112,7 +112,6 @@ def resolve(function: FuncOp) -> None:
             repair.repair(op)
 
 
-@dataclass(frozen=True)
 class ResolveBackendOpLayouts(ModulePass):
     """Row-major operands for the ops that need them, in InCore functions."""
 

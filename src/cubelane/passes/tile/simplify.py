@@ -4,8 +4,6 @@ Kernels written at tile level are left as their authors wrote them, also where t
 wrong with it must still be said.
 """
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
@@ -73,7 +71,6 @@ def remove_unused(block: Block) -> None:
         op = before
 
 
-@dataclass(frozen=True)
 class Simplify(ModulePass):
     """Removes what outlining left behind around the kernels; conversion cleans the kernels it makes."""
 

@@ -1,6 +1,5 @@
 """A free carries the transport code and the pipe of the pop whose slot it gives back (spec/passes.md 8)."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -12,7 +11,6 @@ from cubelane.ir.surface import as_property, python_value
 from cubelane.ir.tile.channel import FreeOp, PopOp, transport_code
 
 
-@dataclass(frozen=True)
 class StampTfreeSplit(ModulePass):
     """Writes the code and the pipe id of every pop onto its free; refuses a free of anything but a pop."""
 

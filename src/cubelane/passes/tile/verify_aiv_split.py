@@ -5,7 +5,6 @@ outside does so by `pl.aiv_shard` and `pl.aic_gather`.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -36,7 +35,6 @@ def aiv_split_problems(program: ModuleOp) -> list[Diagnostic]:
     return [problem for check in checks for problem in check.problems()]
 
 
-@dataclass(frozen=True)
 class VerifyAivSplit(ModulePass):
     """Refuses a program that breaks a region rule; the first violation is raised, the others are its notes."""
 

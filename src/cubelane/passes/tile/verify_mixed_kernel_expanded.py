@@ -1,7 +1,6 @@
 """The property MixedKernelExpanded: each program fits its core, its rings are open and its slots come back (9.2)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -32,7 +31,6 @@ IMPLICIT_SLOTS = {C2V: 8, V2C: 8, C2V | V2C: 4}
 CODE = "mixed-kernel-expanded"
 
 
-@dataclass(frozen=True)
 class VerifyMixedKernelExpanded(ModulePass):
     """Raises the first finding; `findings` gives them all."""
 

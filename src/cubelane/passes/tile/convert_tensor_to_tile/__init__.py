@@ -4,8 +4,6 @@ Parameters stay tensors: handles of global memory. Whatever is computed is a til
 or chosen by an `if`. Unlike the reference, a parameter that is both read whole and written is read where it is used.
 """
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -67,7 +65,6 @@ def works_on_tensors(function: FuncOp) -> bool:
     return any(isinstance(op, gm.TensorOp) and not isinstance(op, STAYS) for op in function.walk())
 
 
-@dataclass(frozen=True)
 class ConvertTensorToTile(ModulePass):
     """Tensor ops of InCore functions become tile ops; callers provide the tensors for results."""
 

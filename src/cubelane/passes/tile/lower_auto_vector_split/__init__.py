@@ -4,7 +4,6 @@ Vector work is halved along the split axis, cube work stays full width, and what
 `tile.aiv_shard` and `tile.aic_gather` (spec/passes.md 4; docs/lower_auto_vector_split.md).
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -30,7 +29,6 @@ _BODY = frozenset(
 )
 
 
-@dataclass(frozen=True)
 class LowerAutoVectorSplit(ModulePass):
     """Tells the two lanes apart: tiles are halved, addresses moved; functions it does not concern stay untouched."""
 

@@ -1,6 +1,5 @@
 """The programs of the lanes learn how they are dispatched; hand-written pairs are halved (spec/passes.md 7)."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -27,7 +26,6 @@ from cubelane.passes.tile.split_vector_kernel.replay import replay_on_lane_1
 from cubelane.targets import TARGETS
 
 
-@dataclass(frozen=True)
 class SplitVectorKernel(ModulePass):
     """Stamps what pass 20 halved, halves hand-written pairs, and gives lane 1 of an unsplit kernel its replay."""
 

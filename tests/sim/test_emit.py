@@ -28,4 +28,4 @@ def test_emitted_text_is_python_with_a_line_table():
     for program in programs.values():
         assert program.text.count("\n") == len(program.lines)
         compile(program.text, program.name, "exec")
-    assert "v = yield from pop(1, None, None, (16, 8), np.float32, (16, 8))" in print_numpy(pair())
+    assert "while (v := pop(1, None, None, (16, 8), np.float32, (16, 8))) is None: yield" in print_numpy(pair())

@@ -7,6 +7,7 @@ from typing import cast
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import MemoryWriteEffect, Pure
 
+from cubelane.emit.numpy_slots import Slots
 from cubelane.emit.numpy_text import (
     WORD,
     dtype_text,
@@ -44,6 +45,7 @@ class TileText:
     def __init__(self, text: dict[SSAValue, str], extent: dict[SSAValue, str]):
         self.text = text
         self.extent = extent
+        self.slots = Slots()
 
     def of(self, op: SurfaceOp) -> Statement:
         """The statement of an op; a Diagnostic for one that is gone after the last pass."""
@@ -201,7 +203,11 @@ class TileText:
             tiles = [o.type.dtype for o in op.operands if isinstance(o.type, TileType)]
             if not is_native(type_.dtype) or any(t != type_.dtype for t in tiles):
                 return f"({value}).astype({dtype_text(type_.dtype)}, copy=False)"
-        if not op.has_trait(InPlace) and value in (self.text.get(o) for o in op.operands) and _may_be_slot(op):
+        if (
+            not op.has_trait(InPlace)
+            and value in (self.text.get(o) for o in op.operands)
+            and self.slots.may_be_taken_away(op)
+        ):
             return f"{value}.copy()"
         if not op.has_trait(InPlace) and value.startswith("cut("):
             return f"{value}.copy()"
@@ -213,7 +219,8 @@ class TileText:
             return Statement(f"{value[:-1]}, {words['tile_valid']})", blocks=True)
         if isinstance(op, PopOp):
             name = "None" if valid is None else valid
-            return Statement(f"{value[:-1]}, {words['shape']}, {words['dtype']}, {name})", valid, blocks=True)
+            kept = ", True" if self.slots.outlived(op) else ""
+            return Statement(f"{value[:-1]}, {words['shape']}, {words['dtype']}, {name}{kept})", valid, blocks=True)
         return Statement(value)
 
 
@@ -249,16 +256,6 @@ def _reshaped_back(op: SurfaceOp) -> SSAValue | None:
     return source if same else None
 
 
-def slot_of(value: SSAValue) -> SSAValue | None:
-    """The popped tile that a value is (a view of); None for a buffer of its own, and for what cannot be told."""
-    while isinstance(value.owner, Operation) and not isinstance(value.owner, PopOp):
-        trait = value.owner.get_trait(InPlace)
-        if trait is None:
-            return None
-        value = getattr(value.owner, trait.operand)
-    return value if isinstance(value.owner, PopOp) else None
-
-
 def _fill(meaning: str, words: dict[str, str]) -> str:
     return WORD.sub(lambda match: words[match.group(1)], meaning)
 
@@ -273,17 +270,3 @@ def _fact(op: SurfaceOp, name: str, kind: Kind) -> str:
 
 def _operand(op: SurfaceOp, name: str) -> SSAValue:
     return cast(SSAValue, getattr(op, name))
-
-
-def _may_be_slot(op: SurfaceOp) -> bool:
-    """Whether the operand may be (a view of) a slot of a ring, whose cells go away when it is freed."""
-    value: SSAValue | None = next((o for o in op.operands if isinstance(o.type, TileType)), None)
-    while value is not None:
-        if isinstance(value.owner, PopOp):
-            return True
-        owner = value.owner
-        if not isinstance(owner, Operation) or owner.regions:
-            return True
-        trait = owner.get_trait(InPlace)
-        value = None if trait is None else getattr(owner, trait.operand)
-    return False

@@ -1,7 +1,7 @@
 """One agent of the core group: the words of an emitted program that touch rings or global memory."""
 
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,8 +12,6 @@ from cubelane.sim.primitives import PURE, Array, Fault, Poison, is_float
 from cubelane.sim.ring import TO_CUBE, TO_LANES, Ring
 
 _frame = sys._getframe  # pyright: ignore[reportPrivateUsage]
-
-Blocking = Generator[None, None, Any]
 
 
 class Wait(NamedTuple):
@@ -63,8 +61,11 @@ class Core:
         self.waiting: Wait | None = None
         self.me = lane or 0
         self.log = group.log.append
-        self.rings: dict[tuple[bool, int | None], Ring] = {}
-        """The rings open on this core: those it produces for (True) and consumes from, by pipe."""
+        self.outward: dict[int | None, Ring] = {}
+        self.inward: dict[int | None, Ring] = {}
+        """The rings open on this core, by pipe: those it produces for, and those it consumes from."""
+        self.preempts, self.stopped = group.preempts, False
+        """Whether the agent may be stopped at a ring operation, and whether it just was."""
         self.memory, self.poison_value = group.memory, group.poison
 
     def namespace(self) -> dict[str, Any]:
@@ -202,55 +203,55 @@ class Core:
             if mask & bit:
                 ring = self.group.open_ring(direction, pipe or 0, number, slot_size)
                 produces = (direction == TO_LANES) == (self.lane_number is None)
-                self.rings[produces, pipe] = ring
+                rings = self.outward if produces else self.inward
+                rings[pipe] = ring
                 if not pipe:
-                    self.rings[produces, None] = self.rings[produces, 0] = ring
+                    rings[None] = rings[0] = ring
 
-    def _ring(self, producing: bool, pipe: int | None) -> Ring:
-        ring = self.rings.get((producing, pipe))
-        if ring is None:
-            direction = TO_LANES if producing == (self.lane_number is None) else TO_CUBE
-            raise Fault(f"the ring {direction} (pipe {pipe or 0}) is not open on this core", code="protocol")
-        return ring
+    def _no_ring(self, producing: bool, pipe: int | None) -> Ring:
+        direction = TO_LANES if producing == (self.lane_number is None) else TO_CUBE
+        raise Fault(f"the ring {direction} (pipe {pipe or 0}) is not open on this core", code="protocol")
 
-    def _wait(self, wait: Wait) -> Blocking:
-        if self.group.preempts:
-            yield
-        while not wait.ready():
+    def _may_go(self, wait: Wait) -> bool:
+        """Whether an agent at a ring operation goes on; else it is stopped, or waits."""
+        if self.preempts and not self.stopped:
+            self.stopped = True
+            return False
+        if not wait.ready():
             self.waiting = wait
             self.log((self.agent, "wait", wait.ring.name, None, wait.place))
-            yield
-        self.waiting = None
+            return False
+        self.stopped = False
+        return True
 
-    def push(self, tile: Array, code: int, stride: int | None, pipe: int | None, valid: Sequence[int]) -> Blocking:
-        """Writes the tile to the next slot; waits while none is free."""
-        place = _frame(1).f_lasti
-        ring, me = self._ring(True, pipe), self.me
-        if self.group.preempts or not ring.has_room(me):
-            yield from self._wait(Wait(ring, "push", me, place))
-        number = ring.push(me, tile, code)
-        self.log((self.agent, "push", ring.name, number, place))
+    def push(self, tile: Array, code: int, stride: int | None, pipe: int | None, valid: Sequence[int]) -> bool:
+        """Writes the tile to the next slot; False while none is free."""
+        ring, me, place = self.outward.get(pipe) or self._no_ring(True, pipe), self.me, _frame(1).f_lasti
+        if (self.preempts or not ring.has_room(me)) and not self._may_go(Wait(ring, "push", me, place)):
+            return False
+        self.log((self.agent, "push", ring.name, ring.push(me, tile, code), place))
+        return True
 
     def pop(
         self,
         code: int,
         stride: int | None,
         pipe: int | None,
-        shape: Sequence[int],
+        shape: tuple[int, ...],
         dtype: Any,
-        valid: Sequence[int],
-    ) -> Blocking:
-        """The tile of the oldest full slot; waits while there is none."""
-        place = _frame(1).f_lasti
-        ring, me = self._ring(False, pipe), self.me
-        if self.group.preempts or not ring.has_tile(me):
-            yield from self._wait(Wait(ring, "pop", me, place))
-        tile, number = ring.pop(me, code, shape, dtype, valid, self.poison_value)
+        valid: tuple[int, ...],
+        kept: bool = False,
+    ) -> Array | None:
+        """The tile of the oldest full slot; None while there is none. `kept`: it may be read after its free."""
+        ring, me, place = self.inward.get(pipe) or self._no_ring(False, pipe), self.me, _frame(1).f_lasti
+        if (self.preempts or not ring.has_tile(me)) and not self._may_go(Wait(ring, "pop", me, place)):
+            return None
+        tile, number = ring.pop(me, code, shape, dtype, valid, self.poison_value, kept)
         self.log((self.agent, "pop", ring.name, number, place))
         return tile
 
     def free(self, tile: Array, code: int | None, pipe: int | None) -> None:
         """Gives the slot of a popped tile back."""
-        ring = self._ring(False, pipe)
+        ring = self.inward.get(pipe) or self._no_ring(False, pipe)
         number = ring.free(self.me, tile, code, self.poison_value)
         self.log((self.agent, "free", ring.name, number, _frame(1).f_lasti))

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from cubelane.emit.numpy_program import EmittedFunction
+from cubelane.emit.numpy_program import EmittedFunction, Line
 from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.kernel import functions_of
 from cubelane.ir.surface import SurfaceOp
@@ -88,7 +88,8 @@ class Instrumented:
     def _marked(self, body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         for statement in body:
             line = self.emitted.line(statement.lineno)
-            if isinstance(statement, ast.For | ast.While) and (op := self._next(line.op, line.location)) is not None:
+            op = self._next(line.op, line.location) if _is_loop(statement, line) else None
+            if isinstance(statement, ast.For | ast.While) and op is not None:
                 self.ops[statement.lineno] = op
                 yield self._mark(statement, ENTER)
                 statement.body = [*self._marked(statement.body), self._mark(statement.body[-1], NEXT, statement)]
@@ -135,6 +136,11 @@ class Instrumented:
         extents: ast.expr = ast.Constant(None) if valid is None else ast.Name(valid, ast.Load())
         call = ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(kind), ast.Constant(number), extents], [])
         return ast.copy_location(ast.Expr(call), place)
+
+
+def _is_loop(statement: ast.stmt, line: Line) -> bool:
+    """Whether a statement is a loop of the program; a `while` may also wait for a ring."""
+    return isinstance(statement, ast.For | ast.While) and line.op in CONTROL
 
 
 class TracedMachine(Machine):

@@ -1,5 +1,6 @@
 """The command: exit codes, output files, messages, and that no text makes a traceback."""
 
+import itertools
 import json
 import os
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from cubelane.cli import ptoas as command
 from cubelane.cli.ptoas import ptoas
 from cubelane.emit.vpto import Job, StageFailure, emit_vpto
+from cubelane.passes.pto.pipeline import ALL_PASSES
 
 from .snippets import STORE, C, V, kernel, loop, section
 
@@ -73,6 +75,35 @@ def test_standard_output_is_the_default(source: Path, capsys: pytest.CaptureFixt
 def test_a_wrong_command_line_is_code_two(arguments: list[str], part: str, capsys: pytest.CaptureFixture[str]):
     assert ptoas(arguments) == 2
     assert part in capsys.readouterr().err
+
+
+SYNC_OPTIONS = ("insert-sync", "bufid_sync", "inject-barrier-all-sync", "graph-sync-solver")
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.combinations(SYNC_OPTIONS, 2)))
+def test_g08_two_ways_of_automatic_sync_exclude_each_other(first: str, second: str, capsys: pytest.CaptureFixture[str]):
+    assert ptoas(["--emit-vpto", f"--enable-{first}", f"--enable-{second}", "x.pto"]) == 2
+    assert f"--enable-{second}: not allowed with argument --enable-{first}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [f"--enable-{name}" for name in SYNC_OPTIONS] + ["--enable-op-fusion"])
+def test_an_option_of_a_part_that_is_not_built_is_refused_by_name(
+    option: str, source: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert ptoas(["--emit-vpto", option, str(source)]) == 2
+    assert f"{option} is not available" in capsys.readouterr().err
+
+
+def test_the_option_kept_for_compatibility_changes_nothing(source: Path, capsys: pytest.CaptureFixture[str]):
+    assert ptoas(["--emit-vpto", "--enable-tile-op-expand", str(source)]) == 0
+    assert capsys.readouterr().out == emit_vpto(GOOD)
+
+
+@pytest.mark.parametrize("name", sorted(ALL_PASSES))
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_ir_is_printed_around_every_pass(name: str, when: str, source: Path, capsys: pytest.CaptureFixture[str]):
+    assert ptoas(["--emit-vpto", f"--mlir-print-ir-{when}={name}", str(source)]) == 0
+    assert f"// IR dump {when} {name}\nmodule attributes" in capsys.readouterr().err
 
 
 def test_an_emitc_module_is_not_assembled_as_vpto(source: Path, capsys: pytest.CaptureFixture[str]):

@@ -1,6 +1,10 @@
 """The op table: complete, extendable, and refused by name outside of it."""
 
+import os
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +18,7 @@ from cubelane.ir.pto.table import BUILT_IN, op_classes
 from cubelane.ir.pto.text import print_pto, read_pto
 from cubelane.ir.traits import CoreAffinity, Fixed, OnVector
 
-from .snippets import C, kernel
+from .snippets import C, V, kernel
 from .stages import kinds, refusal
 
 
@@ -69,6 +73,58 @@ def test_a_package_adds_an_op_through_the_entry_point(own_op: None):
     text = kernel(TEAM, C)
     assert "pto.vteam %v : " in print_pto(read_pto(text))
     assert kinds(text) == ["vector", "cube"]
+
+
+PACKAGE = """
+from cubelane.ir.pto.decl import Effect, Role, declare
+from cubelane.ir.traits import OnCube
+
+OPS = [declare("team.rotate", "src:l1 by:i64", affinity=OnCube, role=Role.CARRIER, effect=Effect.WRITE)]
+"""
+ROTATE = "    pto.team.rotate %l1, %n : !pto.ptr<f16, l1>, i64\n"
+
+
+def assemble(text: str, path: Path) -> "subprocess.CompletedProcess[str]":
+    """The command in a process of its own that sees the packages in `path`."""
+    command = [sys.executable, "-m", "cubelane.cli.main", "ptoas", "--emit-vpto", "-"]
+    environment = os.environ | {"PYTHONPATH": str(path)}
+    return subprocess.run(command, input=text, capture_output=True, text=True, env=environment, check=False)
+
+
+def install(path: Path, content: str) -> None:
+    """What an installer leaves: a module and the metadata of its package."""
+    (path / "team_ops.py").write_text(content)
+    metadata = path / "team_ops-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: team-ops\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[cubelane.pto_ops]\nteam = team_ops:OPS\n")
+
+
+def test_ops_of_an_installed_package_parse_and_are_placed(tmp_path: Path):
+    install(tmp_path, PACKAGE)
+    found = assemble(kernel(ROTATE, V), tmp_path)
+    assert found.returncode == 0, found.stderr
+    vector, cube = found.stdout.split("pto.kernel_kind<cube>")
+    assert "pto.team.rotate" in cube and "pto.team.rotate" not in vector
+    missing = assemble(kernel(ROTATE, V), tmp_path / "elsewhere")
+    assert missing.returncode == 1
+    assert "unknown operation 'pto.team.rotate'" in missing.stderr and "cubelane.pto_ops" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("OPS = 1 / 0", "cannot be loaded: ZeroDivisionError"),
+        ("OPS = ['vadd']", "names 'vadd', which is no op declaration"),
+        (PACKAGE.replace("team.rotate", "vadd"), "declares pto.vadd a second time"),
+    ],
+    ids=["broken", "no declaration", "built in"],
+)
+def test_a_wrong_package_is_named_and_is_no_bug_of_ours(tmp_path: Path, content: str, message: str):
+    install(tmp_path, content)
+    found = assemble(kernel(C), tmp_path)
+    assert found.returncode == 1
+    assert f"the extension 'team = team_ops:OPS' of cubelane.pto_ops {message}" in found.stderr
 
 
 def test_without_the_package_the_op_is_refused_by_name():

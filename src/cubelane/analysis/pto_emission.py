@@ -49,6 +49,9 @@ def findings(program: ModuleOp) -> Iterator[Finding]:
 def _structure(op: Operation) -> Finding | None:
     if isinstance(op, SectionOp):
         return Finding(op, f"{op.name} is left after the split", "section-left", "run vpto-split-cv-module")
+    if isinstance(op, PtoOp) and "virtual" in op.decl.tags:
+        message = f"'{op.name}' belongs to the virtual instruction layer, whose lowering is not built"
+        return Finding(op, message, "virtual-op", "write the micro-ops it stands for")
     if not isinstance(op, FuncOp):
         return None
     if TILEOP_HELPER in op.attributes:

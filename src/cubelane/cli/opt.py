@@ -7,7 +7,7 @@ from xdsl.passes import ModulePass
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from cubelane.ir.context import DIALECTS
-from cubelane.ir.pto.text import pto_dialect
+from cubelane.ir.pto.text import PtoContext, pto_dialect
 from cubelane.passes import pipeline
 from cubelane.passes.pto.pipeline import ALL_PASSES
 from cubelane.passes.tile.choose_split_mode import ChooseSplitMode
@@ -17,6 +17,7 @@ class CubelaneOptMain(xDSLOptMain):
     """The driver of xDSL; dialects of ours come first, its own stay available."""
 
     def register_all_dialects(self) -> None:
+        self.ctx = PtoContext()
         super().register_all_dialects()
         for dialect in DIALECTS:
             if dialect.name not in self.ctx.registered_dialect_names:

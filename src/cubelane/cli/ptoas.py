@@ -18,11 +18,15 @@ from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.pto.text import parse_pto, print_pto
 from cubelane.passes.pto.pipeline import ALL_PASSES
 
+AUTOMATIC_SYNC = (
+    "--enable-insert-sync",
+    "--enable-bufid_sync",
+    "--enable-inject-barrier-all-sync",
+    "--enable-graph-sync-solver",
+)
+"""Of these at most one may be given."""
 NOT_BUILT = {
-    "--enable-insert-sync": "automatic synchronization",
-    "--enable-bufid_sync": "automatic synchronization",
-    "--enable-inject-barrier-all-sync": "automatic synchronization",
-    "--enable-graph-sync-solver": "automatic synchronization",
+    **dict.fromkeys(AUTOMATIC_SYNC, "automatic synchronization"),
     "--enable-op-fusion": "op fusion",
     "--plan-memory-impl": "memory planning",
 }
@@ -57,11 +61,13 @@ def _parser() -> argparse.ArgumentParser:
         )
     options.add_argument("--format", choices=("text", "json"), default="text", help="how refusals are printed")
     options.add_argument("--enable-tile-op-expand", action="store_true", help="accepted, does nothing")
+    synchronization = options.add_mutually_exclusive_group()
     for flag in NOT_BUILT:
         if flag in WITH_VALUE:
             options.add_argument(flag, default=None, help="not built")
         else:
-            options.add_argument(flag, action="store_true", default=None, help="not built")
+            group = synchronization if flag in AUTOMATIC_SYNC else options
+            group.add_argument(flag, action="store_true", default=None, help="not built")
     return options
 
 

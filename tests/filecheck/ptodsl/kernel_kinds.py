@@ -6,7 +6,7 @@
 # RUN: cubelane emit %s:cube_kind --as vpto | filecheck %s --check-prefix=ONLYCUBE
 # RUN: cubelane emit %s:no_kind --as pto | filecheck %s --check-prefix=NONE
 # RUN: not cubelane emit %s:conflict --as vpto 2>&1 | filecheck %s --check-prefix=CONFLICT
-"""Spec 13.1, 1 to 3, and the seed's proof of concept, made legal with a vector scope: who writes a kind, and what of."""
+"""Spec 13.1, 1 to 3, and the seed's proof of concept, made legal by a vector scope: who writes a kind."""
 
 from ptodsl import pto
 
@@ -82,7 +82,7 @@ def conflict():
 # SPLIT-NOT: {{kernel_kind|inline_tileop}}
 
 # VECTOR: module attributes {pto.target_arch = "a5"} {
-# VECTOR-NEXT: module attributes {pto.backend = "vpto", pto.kernel_kind = #pto.kernel_kind<vector>, pto.target_arch = "a5"}
+# VECTOR-NEXT: {pto.backend = "vpto", pto.kernel_kind = #pto.kernel_kind<vector>, pto.target_arch = "a5"}
 # VECTOR-NEXT: @vector_kind() attributes {pto.entry, pto.kernel_kind = #pto.kernel_kind<vector>}
 # ONLYVECTOR: #pto.kernel_kind<vector>
 # ONLYVECTOR: pto.vsts

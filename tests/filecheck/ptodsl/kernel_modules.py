@@ -52,7 +52,7 @@ def vpto_caller(x: pto.ptr(pto.f32, "gm")):
 # HELPER: module attributes {pto.backend = "emitc", pto.target_arch = "a5"} {
 # HELPER: func.call @emitc_helper(
 # HELPER: func.func private @emitc_helper(
-# HELPER: module attributes {pto.backend = "emitc", pto.kernel_kind = #pto.kernel_kind<vector>, pto.target_arch = "a5"} {
+# HELPER: {pto.backend = "emitc", pto.kernel_kind = #pto.kernel_kind<vector>, pto.target_arch = "a5"} {
 # HELPER-NEXT: func.func public @emitc_helper(
 # HELPER-SAME: pto.ptodsl.logical_name = "emitc_helper", pto.visibility = "external"
 

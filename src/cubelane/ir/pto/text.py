@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from io import StringIO
 from itertools import chain
 from typing import Any, cast
@@ -21,9 +21,9 @@ from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.pto.attrs import ALL_ATTRIBUTES
 from cubelane.ir.pto.lexer import FrequentLexer
 from cubelane.ir.pto.regions import BOUNDARY_ADVICE, REGION_OPS, SectionOp
-from cubelane.ir.pto.table import ENTRY_POINTS, op_classes
+from cubelane.ir.pto.table import ENTRY_POINTS, op_classes, virtual_class
 from cubelane.ir.pto.tokens import UndefinedValue
-from cubelane.ir.pto.types import ALL_TYPES
+from cubelane.ir.pto.types import ALL_TYPES, VIRTUAL, virtual_type
 
 HOST_DIALECTS = ("builtin", "func", "scf", "arith", "cf", "math", "memref", "vector")
 """Dialects that may appear beside `pto`; each is loaded when a text uses it."""
@@ -34,9 +34,24 @@ def pto_dialect() -> Dialect:
     return Dialect("pto", [*op_classes().values(), *REGION_OPS], [*ALL_TYPES, *ALL_ATTRIBUTES])
 
 
-def pto_context() -> Context:
+class PtoContext(Context):
+    """A context that makes the open families of `pto` names, `pto.vmi.*`, when a text uses them."""
+
+    def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
+        return (
+            virtual_class(name)
+            if name.startswith(VIRTUAL)
+            else super().get_optional_op(name, dialect_stack=dialect_stack)
+        )
+
+    def get_optional_type(self, name: str) -> type[TypeAttribute] | None:
+        known = virtual_type(name) if name.startswith(VIRTUAL) else None
+        return known or super().get_optional_type(name)
+
+
+def pto_context() -> PtoContext:
     """A context with `pto` and the dialects that may appear beside it."""
-    context = Context()
+    context = PtoContext()
     known = get_all_dialects()
     for name in HOST_DIALECTS:
         context.register_dialect(name, known[name])

@@ -1,6 +1,7 @@
 """Types of the `pto` dialect (spec/pto.md 4.1). Printed canonically: new space names, only non-default fields."""
 
 from collections.abc import Sequence
+from functools import cache
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -179,6 +180,64 @@ class PipeHandleType(ParametrizedAttribute, TypeAttribute):
     name = "pto.pipe_handle"
 
 
+class OpaqueType(ParametrizedAttribute, TypeAttribute):
+    """A type whose parameters the specification leaves open; its text is kept as it is written."""
+
+    text: StringAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        content, start = parser.lexer.input.content, parser.pos
+        if not content.startswith("<", start):
+            return (StringAttr(""),)
+        depth, position = 0, start
+        while position < len(content):
+            depth += {"<": 1, ">": -1 if content[position - 1] != "-" else 0}.get(content[position], 0)
+            position += 1
+            if depth == 0:
+                parser._resume_from(position)  # pyright: ignore[reportPrivateUsage]
+                return (StringAttr(content[start:position]),)
+        parser.raise_error("a '>' is missing")
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(self.text.data)
+
+
+@irdl_attr_definition
+class StructType(OpaqueType):
+    """`!pto.struct<...>`: a record of scalars."""
+
+    name = "pto.struct"
+
+
+@irdl_attr_definition
+class LocalArrayType(OpaqueType):
+    """`!pto.local_array<...>`: an array in the scalar unit."""
+
+    name = "pto.local_array"
+
+
+@irdl_attr_definition
+class EventIdArrayType(OpaqueType):
+    """`!pto.eventid_array<...>`: event ids chosen at run time."""
+
+    name = "pto.eventid_array"
+
+
+VIRTUAL = "pto.vmi."
+"""The prefix of the virtual instruction layer: registers and ops of the vector core before its lowering."""
+
+
+class VirtualType(OpaqueType):
+    """A type of the virtual instruction layer, `!pto.vmi.<name><...>`; it lives in the vector unit."""
+
+
+@cache
+def virtual_type(name: str) -> type[VirtualType]:
+    """The class of a type of the virtual instruction layer by its full name."""
+    return irdl_attr_definition(type("VirtualType", (VirtualType,), {"name": name}))
+
+
 def _print_dims(dims: Sequence[int]) -> str:
     return "x".join("?" if dim == DYNAMIC_INDEX else str(dim) for dim in dims)
 
@@ -350,7 +409,7 @@ def space_of(value: SSAValue) -> Space | None:
 
 def is_register(kind: Attribute) -> bool:
     """Values that live in the vector unit: registers, predicates and alignment state."""
-    return isinstance(kind, VregType | MaskType | AlignType)
+    return isinstance(kind, VregType | MaskType | AlignType | VirtualType)
 
 
 ALL_TYPES: tuple[type[Attribute], ...] = (
@@ -363,6 +422,9 @@ ALL_TYPES: tuple[type[Attribute], ...] = (
     MaskType,
     AlignType,
     PipeHandleType,
+    StructType,
+    LocalArrayType,
+    EventIdArrayType,
     TensorViewType,
     PartitionViewType,
     TileBufType,

@@ -236,3 +236,8 @@ OPS: tuple[OpDecl, ...] = (
     *STATE,
     *SORT,
 )
+
+
+def virtual(name: str) -> OpDecl:
+    """An op of the virtual instruction layer, `vmi.<name>`: vector work with any operands (spec/pto.md 4.4)."""
+    return _micro(name, "args:any* -> outs:any*", effect=Effect.WRITE, strings=("mode",), tags="virtual")

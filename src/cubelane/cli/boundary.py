@@ -4,10 +4,11 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.report.terminal import render, render_json
+from cubelane.report.console import show_diagnostic
+from cubelane.report.terminal import render_json
 
 
 class CommandLineError(Exception):
@@ -49,11 +50,40 @@ def report(problem: Diagnostic, *, as_json: bool = False) -> None:
     if as_json:
         print(render_json([problem]))
     else:
-        print(render(problem), file=sys.stderr)
+        show_diagnostic(problem)
+
+
+class NoColor(argparse.Action):
+    """`--no-color`: the same as NO_COLOR in the environment, for this process and its workers."""
+
+    def __call__(self, *_: object, **__: object) -> None:
+        os.environ["NO_COLOR"] = "1"
 
 
 def parser(command: str, about: str) -> argparse.ArgumentParser:
     """An argument parser in the house style; argparse exits with 2 on a wrong command line."""
-    return argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog=f"cubelane {command}", description=about, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
+    result.add_argument(
+        "--no-color", action=NoColor, nargs=0, default=argparse.SUPPRESS, help="no colours on a terminal"
+    )
+    return result
+
+
+def add_format(arguments: argparse.ArgumentParser) -> None:
+    """`--format`: results and diagnostics as text or as JSON on standard output."""
+    arguments.add_argument("--format", choices=("text", "json"), default="text", help="how to print the result")
+
+
+def wants_json(command: str, arguments: Sequence[str]) -> bool:
+    """Whether a command line asks for JSON; what follows the script of `run` belongs to the script."""
+    words = iter(arguments)
+    for word in words:
+        if word == "--format":
+            return next(words, "") == "json"
+        if word.startswith("--format="):
+            return word == "--format=json"
+        if command == "run" and not word.startswith("-"):
+            return False
+    return False

@@ -1,14 +1,17 @@
 """`cubelane check`: every checker on one kernel, a table, exit 1 on a finding."""
 
+import json
+
 from cubelane.check.budget import HEADER as BUDGET_HEADER
 from cubelane.check.budget import budget
 from cubelane.check.compiled import compile_program
 from cubelane.check.kernel_file import read_judge, read_program, split_name
+from cubelane.check.lanes import check_lanes
 from cubelane.check.protocol import check_protocol
 from cubelane.cli import micro
-from cubelane.cli.boundary import parser, report
+from cubelane.cli.boundary import add_format, parser, report
 from cubelane.cli.options import add_mode, add_target
-from cubelane.report.terminal import table
+from cubelane.report.console import show_table
 
 
 def main(argv: list[str]) -> int:
@@ -18,19 +21,34 @@ def main(argv: list[str]) -> int:
     add_target(arguments)
     add_mode(arguments)
     arguments.add_argument("--golden", metavar="FILE", help="for PTO text: defines inputs() and golden()")
+    add_format(arguments)
     given = arguments.parse_args(argv)
     if micro.handles(given.file):
         return micro.run("check", given)
-    compiled = compile_program(read_program(given.file), given.target, given.mode)
+    compiled = compile_program(read_program(given.file), given.target, given.mode, keep_stages=True)
     verdict = compiled.judge(read_judge(split_name(given.file)[0]))
     protocols = check_protocol(compiled.module)
-    findings = [*verdict.findings, *(finding for protocol in protocols for finding in protocol.findings)]
+    lanes = check_lanes(compiled)
+    findings = [*verdict.findings, *(f for checked in (*protocols, *lanes) for f in checked.findings)]
     rows = [("execution", "ok" if not verdict.findings else verdict.findings[0].code)]
     rows += [(f"protocol of {protocol.kernel}", str(protocol).partition(": ")[2]) for protocol in protocols]
+    rows += [(f"lanes of {lane.kernel} on '{lane.tensor}'", str(lane)) for lane in lanes]
     rows += [(f"equal to the {name}", "ok" if c.equal else str(c)) for name, c in verdict.comparisons.items()]
-    print(table(("check", "verdict"), rows))
     used = [row.row() for row in budget(compiled.module)]
-    print("\n" + table(BUDGET_HEADER, used))
+    good = verdict.equal and not findings
+    if given.format == "json":
+        facts = {
+            "kernel": compiled.name,
+            "good": good,
+            "checks": [{"check": name, "verdict": word} for name, word in rows],
+            "budget": [dict(zip(BUDGET_HEADER, row, strict=True)) for row in used],
+            "findings": [finding.as_json() for finding in findings],
+        }
+        print(json.dumps(facts, indent=1))
+        return 0 if good else 1
+    show_table(("check", "verdict"), rows)
+    print()
+    show_table(BUDGET_HEADER, used)
     for finding in findings:
         report(finding)
-    return 0 if verdict.equal and not findings else 1
+    return 0 if good else 1

@@ -15,12 +15,13 @@ from cubelane.check.summary import HEADER, Summary, summarize
 from cubelane.check.timing import timed, unsplit_cycles
 from cubelane.cli import micro
 from cubelane.cli.artifacts import write_text
-from cubelane.cli.boundary import parser, report
+from cubelane.cli.boundary import add_format, parser, report
 from cubelane.cli.options import add_mode, add_target
 from cubelane.cli.progress import Progress
 from cubelane.emit.numpy_program import emit_module
-from cubelane.report.terminal import render_json, table
-from cubelane.report.timing import timing_json, timing_text
+from cubelane.report.console import show_table
+from cubelane.report.terminal import render_json
+from cubelane.report.timing import show_timing, timing_json
 from cubelane.sim.timeline import Timeline
 
 
@@ -44,7 +45,7 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("--report", metavar="HTML", help="write the explorer: one page about this compile")
     arguments.add_argument("--trace", metavar="JSON", help="write the timeline for Perfetto or chrome://tracing")
     arguments.add_argument("--no-timing", action="store_true", help="leave the figures of the timing model out")
-    arguments.add_argument("--format", choices=("text", "json"), default="text", help="how to print the result")
+    add_format(arguments)
     given = arguments.parse_args(argv)
     if micro.handles(given.file):
         return micro.run("compile", given)
@@ -112,8 +113,9 @@ def show(summary: Summary, verdict: Verdict, form: str, timing: Timing | None = 
         print(json.dumps(facts, indent=1))
         return
     if timing:
-        print(timing_text(*timing) + "\n")
-    print(table(HEADER, [summary.row()]))
+        show_timing(*timing)
+        print()
+    show_table(HEADER, [summary.row()])
     for finding in verdict.findings:
         report(finding)
     for name, comparison in verdict.comparisons.items():

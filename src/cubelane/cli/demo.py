@@ -1,18 +1,21 @@
 """`cubelane demo`: every example, on both targets, in every legal split mode."""
 
+import json
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cubelane.check.compiled import compile_program
 from cubelane.check.kernel_file import read_judge, read_program
 from cubelane.check.summary import HEADER, summarize
-from cubelane.cli.boundary import CommandLineError, parser
-from cubelane.cli.progress import Progress
+from cubelane.cli.boundary import CommandLineError, add_format, parser
+from cubelane.cli.progress import Bar
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.passes.tile.choose_split_mode import MODES
-from cubelane.report.terminal import render, table
+from cubelane.report.console import show_table
+from cubelane.report.terminal import render
 from cubelane.targets import TARGETS
 
 
@@ -32,17 +35,22 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("folder", nargs="?", default="examples", help="the folder with the kernel files")
     arguments.add_argument("--jobs", type=int, default=2, help="how many kernels to compile at once")
     arguments.add_argument("--refusals", action="store_true", help="print each refusal in full")
+    add_format(arguments)
     given = arguments.parse_args(argv)
     files = sorted(path for path in Path(given.folder).glob("*.py") if not path.name.startswith("_"))
     if not files:
         raise CommandLineError(f"no kernel files in {given.folder}")
     start = time.perf_counter()
     outcomes: list[Outcome] = []
-    with Progress() as progress, ProcessPoolExecutor(max_workers=given.jobs) as workers:
-        for file, part in zip(files, workers.map(compile_everywhere, files), strict=True):
+    with Bar(len(files), given.format == "text") as bar, ProcessPoolExecutor(max_workers=given.jobs) as workers:
+        for done, (file, part) in enumerate(zip(files, workers.map(compile_everywhere, files), strict=True), start=1):
             outcomes += part
-            progress(f"{file.stem}: {len(outcomes)} of {len(files) * len(TARGETS) * len(MODES)}")
-    show(outcomes, given.refusals, time.perf_counter() - start)
+            bar(done, file.stem)
+    seconds = time.perf_counter() - start
+    if given.format == "json":
+        print(json.dumps(as_json(outcomes, seconds), indent=1))
+    else:
+        show(outcomes, given.refusals, seconds)
     return 0 if all(outcome.good for outcome in outcomes if outcome.row) else 1
 
 
@@ -70,7 +78,7 @@ def show(outcomes: list[Outcome], in_full: bool, seconds: float) -> None:
     """The table, the refused combinations, and a last line with the counts."""
     rows = [outcome.row for outcome in outcomes if outcome.row]
     refused = [outcome for outcome in outcomes if not outcome.row]
-    print(table(HEADER, rows))
+    show_table(HEADER, rows)
     if refused:
         print("\nrefused, because the lanes cannot share the kernel out that way:")
         for outcome in refused:
@@ -78,3 +86,13 @@ def show(outcomes: list[Outcome], in_full: bool, seconds: float) -> None:
             print(f"  {outcome.label}: {reason}")
     good = sum(outcome.good for outcome in outcomes)
     print(f"\n{good} of {len(rows)} equal, {len(refused)} refused, {seconds:.1f} s")
+
+
+def as_json(outcomes: list[Outcome], seconds: float) -> dict[str, Any]:
+    """The same for tools."""
+    return {
+        "rows": [dict(zip(HEADER, o.row, strict=True)) for o in outcomes if o.row],
+        "refused": [{"what": o.label, "reason": o.refusal.splitlines()[0]} for o in outcomes if not o.row],
+        "equal": sum(o.good for o in outcomes),
+        "seconds": round(seconds, 1),
+    }

@@ -3,8 +3,8 @@
 from cubelane import language
 from cubelane.check.kernel_file import read_program
 from cubelane.cli import micro
-from cubelane.cli.boundary import CommandLineError, parser
-from cubelane.cli.options import add_mode, add_target, prepared
+from cubelane.cli.boundary import CommandLineError, add_format, parser
+from cubelane.cli.options import add_mode, add_target, prepared, show_text
 from cubelane.emit.numpy_program import print_numpy
 from cubelane.passes import pipeline
 
@@ -18,14 +18,13 @@ def main(argv: list[str]) -> int:
     )
     add_target(arguments)
     add_mode(arguments)
+    add_format(arguments)
     given = arguments.parse_args(argv)
     if micro.handles(given.file):
         return micro.run("emit", given)
     if given.form in ("pto", "vpto"):
         raise CommandLineError(f"--as {given.form} is for PTODSL files and PTO texts")
     module = pipeline.run(prepared(read_program(given.file), given))
-    if given.form == "numpy":
-        print(print_numpy(module))
-    else:
-        print(language.print_program(module) if given.form == "pl" else module)
+    texts = {"numpy": print_numpy, "pl": language.print_program, "mlir": str}
+    show_text(texts[given.form](module), given)
     return 0

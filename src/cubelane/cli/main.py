@@ -7,7 +7,7 @@ import gc
 import importlib
 import sys
 
-from cubelane.cli.boundary import guarded
+from cubelane.cli.boundary import guarded, wants_json
 
 COMMANDS = {
     "compile": "Lower, check, simulate against the reference meaning, write artifacts. The main job.",
@@ -55,8 +55,8 @@ def main(argv: list[str] | None = None) -> None:
 
 def run_command(name: str, arguments: list[str]) -> int:
     """Runs one command inside the error boundary; gives its exit code."""
-    as_json = "--format=json" in arguments or ("--format" in arguments and "json" in arguments)
-    return guarded(lambda: importlib.import_module(f"cubelane.cli.{name}").main(arguments), as_json=as_json)
+    module = f"cubelane.cli.{name}"
+    return guarded(lambda: importlib.import_module(module).main(arguments), as_json=wants_json(name, arguments))
 
 
 if __name__ == "__main__":

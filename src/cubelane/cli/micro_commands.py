@@ -11,7 +11,9 @@ from cubelane.check.micro import MicroProgram, MicroVerdict, judge_micro, read_m
 from cubelane.check.summary import HEADER
 from cubelane.cli.artifacts import write_text
 from cubelane.cli.boundary import CommandLineError, report
-from cubelane.report.terminal import render_json, table
+from cubelane.cli.options import show_text
+from cubelane.report.console import show_table
+from cubelane.report.terminal import render_json
 
 
 def _read(given: argparse.Namespace) -> MicroProgram:
@@ -33,7 +35,7 @@ def compile_file(given: argparse.Namespace) -> int:
     if given.format == "json":
         print(json.dumps(_facts(verdict), indent=1))
     else:
-        print(table(HEADER, [verdict.row()]))
+        show_table(HEADER, [verdict.row()])
         _tell(verdict)
     return 0 if verdict.equal else 1
 
@@ -41,9 +43,12 @@ def compile_file(given: argparse.Namespace) -> int:
 def check_file(given: argparse.Namespace) -> int:
     """`cubelane check`: races, flags, signals, deadlocks, undefined data, bounds, results."""
     verdict = judge_micro(_read(given))
+    if given.format == "json":
+        print(json.dumps(_facts(verdict), indent=1))
+        return 0 if verdict.equal else 1
     rows = [("execution", "ok" if not verdict.findings else verdict.findings[0].code)]
     rows += [(f"equal to the {name}", "ok" if c.equal else str(c)) for name, c in verdict.comparisons.items()]
-    print(table(("check", "verdict"), rows))
+    show_table(("check", "verdict"), rows)
     for finding in verdict.findings:
         report(finding)
     return 0 if verdict.equal else 1
@@ -52,12 +57,9 @@ def check_file(given: argparse.Namespace) -> int:
 def emit_file(given: argparse.Namespace) -> int:
     """`cubelane emit --as vpto | pto | mlir`."""
     program = _read(given)
-    if given.form == "vpto":
-        print(program.vpto(), end="")
-    elif given.form in ("pto", "mlir"):
-        print(program.text, end="")
-    else:
+    if given.form not in ("vpto", "pto", "mlir"):
         raise CommandLineError(f"--as {given.form} is for kernels of the pl language; use --as vpto or --as pto")
+    show_text((program.vpto() if given.form == "vpto" else program.text).removesuffix("\n"), given)
     return 0
 
 

@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 import argparse
+import json
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -26,3 +27,11 @@ def prepared(module: ModuleOp, given: argparse.Namespace) -> ModuleOp:
     if given.mode is not None:
         ChooseSplitMode(given.mode).apply(Context(), module)
     return module
+
+
+def show_text(text: str, given: argparse.Namespace, **facts: str | None) -> None:
+    """Prints a program: its text, or a JSON object with its text and what else is known of it."""
+    if given.format == "json":
+        print(json.dumps({"file": given.file, "form": given.form, **facts, "text": text}, indent=1))
+    else:
+        print(text)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from cubelane.cli.boundary import CommandLineError, guarded, parser, report
+from cubelane.cli.boundary import CommandLineError, add_format, guarded, parser, report, wants_json
 from cubelane.emit.vpto import ARCHITECTURES, BACKENDS, LEVELS, Job, StageFailure, backend_of
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.pto.text import parse_pto, print_pto
@@ -36,7 +36,7 @@ WITH_VALUE = ("--plan-memory-impl",)
 def ptoas(argv: list[str]) -> int:
     """Runs the assembler inside the error boundary; the exit code."""
     try:
-        return guarded(lambda: main(argv), as_json="--format=json" in argv)
+        return guarded(lambda: main(argv), as_json=wants_json("ptoas", argv))
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
 
@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         options.add_argument(
             f"--mlir-print-ir-{when}", action="append", default=[], metavar="PASS", help=f"print IR {when} a pass"
         )
-    options.add_argument("--format", choices=("text", "json"), default="text", help="how refusals are printed")
+    add_format(options)
     options.add_argument("--enable-tile-op-expand", action="store_true", help="accepted, does nothing")
     synchronization = options.add_mutually_exclusive_group()
     for flag in NOT_BUILT:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from cubelane import compat
 from cubelane.check.kernel_file import user_error
-from cubelane.cli.boundary import parser
+from cubelane.cli.boundary import add_format, parser
 from cubelane.ir.diagnostic import Diagnostic
 
 
 def main(argv: list[str]) -> int:
     """Runs the command with the script's own arguments."""
     arguments = parser("run", "Run a script; `pypto` resolves to cubelane unless a real one is installed.")
+    add_format(arguments)
     arguments.add_argument("script", help="the script")
     arguments.add_argument("rest", nargs="...", help="arguments of the script")
     given = arguments.parse_args(argv)

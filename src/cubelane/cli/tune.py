@@ -11,10 +11,10 @@ from cubelane.check.tune import DEPTHS, Cache, Outcome, Task, evaluate, ranked, 
 from cubelane.check.workers import run_all
 from cubelane.cli import micro
 from cubelane.cli.artifacts import write_text
-from cubelane.cli.boundary import CommandLineError, parser
+from cubelane.cli.boundary import CommandLineError, add_format, parser
 from cubelane.cli.options import add_target
-from cubelane.cli.progress import Progress
-from cubelane.report.terminal import table
+from cubelane.cli.progress import Bar
+from cubelane.report.console import show_table
 
 HEADER = ("rank", "mode", "ring depth", "stages", "cycles", "us", "overlap", "behind the best", "verdict")
 
@@ -30,7 +30,7 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("--seed", type=int, default=0, help="seed of the inputs where the file defines none")
     arguments.add_argument("--cache", metavar="FILE", help="where outcomes are kept (.cubelane/tune-KERNEL.json)")
     arguments.add_argument("--no-cache", action="store_true", help="neither read nor keep outcomes")
-    arguments.add_argument("--format", choices=("text", "json"), default="text", help="how to print the result")
+    add_format(arguments)
     given = arguments.parse_args(argv)
     if micro.handles(given.file):
         raise CommandLineError("only kernels of the pl language have split modes and rings to try")
@@ -62,13 +62,13 @@ def _all(tasks: Sequence[Task], cache: Cache, text: str, given: Any) -> list[Out
     """The outcomes of all tasks: remembered ones first, the rest as they end; each is kept at once."""
     found = {task: outcome for task in tasks if (outcome := cache.get(cache.key(task, text))) is not None}
     missing = [task for task in tasks if task not in found]
-    with Progress(enabled=given.format == "text") as progress:
-        progress(f"{len(found)} of {len(tasks)}")
+    with Bar(len(tasks), enabled=given.format == "text") as bar:
+        bar(len(found))
         try:
             for task, outcome in run_all(evaluate, missing, given.jobs, given.scheduler):
                 found[task] = outcome
                 cache.put(cache.key(task, text), outcome)
-                progress(f"{len(found)} of {len(tasks)}: {task.variant.label}")
+                bar(len(found), task.variant.label)
         except ImportError:
             raise CommandLineError("--scheduler needs Dask: pip install 'cubelane[cluster]'") from None
     return [found[task] for task in tasks]
@@ -78,7 +78,7 @@ def _show(outcomes: Sequence[Outcome]) -> None:
     good = [o for o in outcomes if o.good]
     best = good[0].cycles or 1 if good else 1
     print("ranked by the timing model, an estimate and not a measurement")
-    print(table(HEADER, [_row(rank, o, best) for rank, o in enumerate(good, start=1)]))
+    show_table(HEADER, [_row(rank, o, best) for rank, o in enumerate(good, start=1)])
     bad = [o for o in outcomes if not o.good]
     if bad:
         print("\nout of question:")

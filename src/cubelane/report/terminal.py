@@ -1,4 +1,4 @@
-"""Diagnostics and tables as a terminal shows them (design chapter 6).
+"""Diagnostics and tables as plain text, the same in a pipe, a log and a file (design chapter 6).
 
 A refusal shows its place, the source line with a caret under the expression, why, and what to write instead.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from cubelane.ir.diagnostic import Diagnostic, Location
 
 _NAME = re.compile(r"[\w.]+")
+_NUMBER = re.compile(r"[-\d.,e+]*%?")
 _OPENING, _CLOSING = "([{", ")]}"
 
 
@@ -42,19 +43,24 @@ def expression_width(text: str, column: int) -> int:
     return max(1, min(end, len(text)) - start)
 
 
-def render(problem: Diagnostic) -> str:
-    """The diagnostic as text: head line, source with caret, notes, advice."""
+def parts_of(problem: Diagnostic) -> list[tuple[str, str]]:
+    """The lines of a diagnostic, each with what it is: head, source, caret, note or instead."""
     location = problem.location
-    lines = [f"{location}: error: {problem.message}"]
+    parts = [("head", f"{location}: error: {problem.message}")]
     text = source_line(location)
     if text is not None:
         number = f"{location.line:5d}"
         caret = " " * (location.column - 1) + "^" * expression_width(text, location.column)
-        lines += [f"{number} | {text.rstrip()}", f"{' ' * len(number)} | {caret}"]
-    lines += [f"   {note}" for note in problem.notes]
+        parts += [("source", f"{number} | {text.rstrip()}"), ("caret", f"{' ' * len(number)} | {caret}")]
+    parts += [("note", f"   {note}") for note in problem.notes]
     if problem.instead:
-        lines.append(f"   instead: {problem.instead}")
-    return "\n".join(lines)
+        parts.append(("instead", f"   instead: {problem.instead}"))
+    return parts
+
+
+def render(problem: Diagnostic) -> str:
+    """The diagnostic as plain text: head line, source with caret, notes, advice."""
+    return "\n".join(text for _, text in parts_of(problem))
 
 
 def render_json(problems: Iterable[Diagnostic]) -> str:
@@ -62,11 +68,16 @@ def render_json(problems: Iterable[Diagnostic]) -> str:
     return json.dumps([problem.as_json() for problem in problems], indent=1)
 
 
+def numeric_columns(columns: int, rows: Sequence[Sequence[str]]) -> list[bool]:
+    """Which columns hold nothing but numbers."""
+    return [bool(rows) and all(_NUMBER.fullmatch(str(row[i])) for row in rows) for i in range(columns)]
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A plain table: columns as wide as their widest cell, numbers to the right."""
     body = [list(row) for row in rows]
     widths = [max(len(str(r[i])) for r in [header, *body]) for i in range(len(header))]
-    right = [bool(body) and all(re.fullmatch(r"[-\d.,e+]*%?", str(r[i])) for r in body) for i in range(len(header))]
+    right = numeric_columns(len(header), body)
 
     def line(row: Sequence[str]) -> str:
         cells = (str(c).rjust(w) if r else str(c).ljust(w) for c, w, r in zip(row, widths, right, strict=True))

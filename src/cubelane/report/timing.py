@@ -2,28 +2,34 @@
 
 from typing import Any
 
-from cubelane.report.terminal import table
+from cubelane.report.console import show_table
 from cubelane.sim.timeline import Timeline
 
 HEADER = ("core", "busy", "computing", "waiting for a ring", "idle")
 
 
-def timing_text(timeline: Timeline, unsplit: int | None = None) -> str:
-    """Busy, waiting and idle per core, overlap, speed-up, bytes over each path."""
+def show_timing(timeline: Timeline, unsplit: int | None = None) -> None:
+    """Prints busy, waiting and idle per core, overlap, speed-up, bytes over each path."""
     total = timeline.cycles
-    rows = [
-        (t.agent, *(f"{_percent(c, total)}" for c in (t.busy, t.computing, t.waiting, t.idle)))
-        for t in timeline.times()
-    ]
-    lines = [
+    print(
         f"timing model (an estimate, not a measurement): {total:,} cycles, {timeline.microseconds:.1f} us at "
-        f"{timeline.clock_ghz} GHz",
-        table(HEADER, rows),
-        f"cube and lanes overlap {100 * timeline.overlap():.0f} % of the time"
-        + (f"; {unsplit / total:.2f} times as fast as without split ({unsplit:,} cycles)" if unsplit and total else ""),
-    ]
+        f"{timeline.clock_ghz} GHz"
+    )
+    show_table(
+        HEADER,
+        [(t.agent, *(_percent(c, total) for c in (t.busy, t.computing, t.waiting, t.idle))) for t in timeline.times()],
+    )
+    print(f"cube and lanes overlap {100 * timeline.overlap():.0f} % of the time{_speedup(total, unsplit)}")
     paths = ", ".join(f"{path} {size:,}" for path, size in timeline.bytes_by_path().items())
-    return "\n".join([*lines, *([f"bytes: {paths}"] if paths else [])])
+    if paths:
+        print(f"bytes: {paths}")
+
+
+def _speedup(total: int, unsplit: int | None) -> str:
+    """How much faster the split is, in the model."""
+    if not unsplit or not total:
+        return ""
+    return f"; {unsplit / total:.2f} times as fast as without split ({unsplit:,} cycles)"
 
 
 def timing_json(timeline: Timeline, unsplit: int | None = None) -> dict[str, Any]:

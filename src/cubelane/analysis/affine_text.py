@@ -6,6 +6,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.scf import ForOp, IfOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from cubelane.ir.diagnostic import Location
 from cubelane.ir.surface import constant_of
 from cubelane.ir.tile.channel import SubblockIdxOp
 
@@ -31,15 +32,20 @@ class AffineText:
     """The variables that one access needs, and the constraints on them.
 
     `symbols` are values fixed for the whole run (scalar parameters and what is computed from them), shared by all
-    accesses of a function; `variables` run over loops or are not known. `exact` is False once something was not affine:
-    the text then allows too much.
+    accesses of a function; `variables` run over loops or are not known. `reasons` say what was not affine; where there
+    is one, the text allows too much.
     """
 
     def __init__(self, symbols: dict[SSAValue, str]) -> None:
         self.symbols = symbols
         self.variables: dict[SSAValue, str] = {}
         self.constraints: list[str] = []
-        self.exact = True
+        self.reasons: list[str] = []
+
+    @property
+    def exact(self) -> bool:
+        """Whether the text says neither too much nor too little."""
+        return not self.reasons
 
     def text(self, value: SSAValue | int) -> str:
         """The expression of an index value."""
@@ -95,7 +101,7 @@ class AffineText:
             low, high = self.text(loop.lb), self.text(loop.ub)
             self.constraints.append(f"{low} <= {name} and {name} < {high}")
             if step is None or step < 1:
-                self.exact = False
+                self.reasons.append(f"the step of the loop at {Location.of(loop)} is no positive number")
             elif step > 1:
                 self.constraints.append(f"({name} - {low}) mod {step} = 0")
         return self.variables[value]
@@ -105,7 +111,7 @@ class AffineText:
         if _fixed(value):
             name = f"arg{value.index}" if isinstance(value, BlockArgument) else f"{COMPUTED}{len(self.symbols)}"
             return self.symbols.setdefault(value, name)
-        self.exact = False
+        self.reasons.append(f"{_described(value)} is no affine expression of loop counters and parameters")
         return self.variables.setdefault(value, f"u{len(self.variables)}")
 
     def conditions_of(self, op: Operation) -> None:
@@ -117,19 +123,28 @@ class AffineText:
             elif isinstance(parent, IfOp):
                 self._branch(parent, block)
             elif parent.regions and parent.parent_op() is not None and len(parent.regions) > 1:
-                self.exact = False
+                self.reasons.append(f"how often the while loop at {Location.of(parent)} runs is not known")
             block, parent = parent.parent, parent.parent_op()
 
     def _branch(self, branch: IfOp, block: Block) -> None:
         test = branch.cond.owner
         if not isinstance(test, arith.CmpiOp):
-            self.exact = False
+            self.reasons.append(f"the condition at {Location.of(branch)} is no comparison of affine expressions")
             return
         sign = _PREDICATES[test.predicate.value.data]
         if branch.true_region.blocks and block is not branch.true_region.block:
             sign = _OPPOSITE[sign]
         left, right = self.text(test.lhs), self.text(test.rhs)
         self.constraints.append(f"({left} < {right} or {left} > {right})" if sign == "!=" else f"{left} {sign} {right}")
+
+
+def _described(value: SSAValue) -> str:
+    """A value in the user's words: its name, or the place where it is computed."""
+    if value.name_hint:
+        return f"`{value.name_hint}`"
+    owner = value.owner
+    op = owner if isinstance(owner, Operation) else owner.parent_op()
+    return "a value" if op is None else f"what is computed at {Location.of(op)}"
 
 
 def _fixed(value: SSAValue) -> bool:

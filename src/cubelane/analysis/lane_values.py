@@ -1,14 +1,16 @@
 """What depends on the lane inside a hand-written body: scalars of the lane index, tiles of half width (spec 4.8 a)."""
 
+from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from cubelane.analysis.affinity import classify
 from cubelane.analysis.split_axis import flows
 from cubelane.ir.affinity import Affinity
+from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import Split, Splits
-from cubelane.ir.types import TileType
+from cubelane.ir.types import TensorType, TileType
 
 READ_ADDRESS: dict[Split, tuple[str, ...]] = {
     Split.LOADS: ("offsets",),
@@ -79,6 +81,35 @@ class LaneValues:
             if any(value in self.scalars for value in values):
                 return True
         return False
+
+
+def values_by_lane(function: FuncOp) -> set[SSAValue]:
+    """All values that may differ between the two lanes of a function that tells them apart.
+
+    They start at the lane index, at a crossing that hands each lane its part, and at a read whose address depends on
+    the lane, and spread through operands, carries, and results of branches that the lanes may take differently.
+    """
+    found: set[SSAValue] = set()
+    ops = list(function.body.walk())
+    size = -1
+    while size != len(found):
+        size = len(found)
+        for op in ops:
+            _spread(op, found)
+    return found
+
+
+def _spread(op: Operation, found: set[SSAValue]) -> None:
+    splits = op.get_trait(Splits)
+    parts = splits is not None and splits.behaviour is Split.BOUNDARY and python_value(op.properties.get("split"))
+    if isinstance(op, SubblockIdxOp) or parts:
+        found.update(op.results)
+    for source, target in flows(op):
+        if source in found:
+            found.add(target)
+    own = any(value in found for value in control_of(op))
+    if own or (not op.regions and any(operand in found for operand in op.operands)):
+        found.update(result for result in op.results if not isinstance(result.type, TensorType))
 
 
 def control_of(op: Operation) -> list[SSAValue]:

@@ -17,6 +17,7 @@ from cubelane.analysis.projection import has_effect
 from cubelane.analysis.tensor_handles import TensorHandles
 from cubelane.analysis.value_flow import joins_of
 from cubelane.ir.affinity import Affinity
+from cubelane.ir.narrowing import is_value
 from cubelane.ir.traits import RunsOnce
 from cubelane.ir.types import TensorType
 
@@ -29,6 +30,7 @@ class Places:
         self._values: dict[SSAValue, Affinity] = {}
         self._announced: dict[Operation, Affinity] = {}
         self._users: dict[SSAValue, Affinity] | None = None
+        self._handles: TensorHandles
         last = Affinity.VECTOR
         for op in function.walk():
             if op.has_trait(RunsOnce):
@@ -46,14 +48,12 @@ class Places:
         if op in self._announced:
             return self._announced[op]
         target = getattr(op, "target", None)
-        if not isinstance(target, SSAValue) or not isinstance(target.type, TensorType):
-            return place
-        return self._user_of(target)
+        return self._user_of(target) if is_value(target) and isinstance(target.type, TensorType) else place
 
     def _user_of(self, tensor: SSAValue) -> Affinity:
         """The core that alone uses the memory of a tensor; the vector side where both do, or none."""
-        handles = TensorHandles(self.function.body.block)
         if self._users is None:
+            handles = self._handles = TensorHandles(self.function.body.block)
             self._users = {}
             for op in self.function.walk():
                 core = place_of(op)
@@ -62,7 +62,7 @@ class Places:
                     for root in roots:
                         assert root is not None
                         self._users[root] = self._users.get(root, Affinity.SHARED).combine(core)
-        root = handles[tensor]
+        root = self._handles[tensor]
         used = self._users.get(root, Affinity.SHARED) if root is not None else Affinity.SHARED
         return Affinity.CUBE if used is Affinity.CUBE else Affinity.VECTOR
 

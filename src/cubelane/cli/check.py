@@ -2,10 +2,11 @@
 
 import json
 
-from cubelane.check.budget import HEADER as BUDGET_HEADER
-from cubelane.check.budget import budget
+from cubelane.analysis.memory_budget import HEADER as BUDGET_HEADER
+from cubelane.analysis.memory_budget import budget
 from cubelane.check.compiled import compile_program
 from cubelane.check.kernel_file import read_judge, read_program, split_name
+from cubelane.check.lanes import check_lanes
 from cubelane.check.protocol import check_protocol
 from cubelane.cli import micro
 from cubelane.cli.boundary import add_format, parser, report
@@ -24,12 +25,14 @@ def main(argv: list[str]) -> int:
     given = arguments.parse_args(argv)
     if micro.handles(given.file):
         return micro.run("check", given)
-    compiled = compile_program(read_program(given.file), given.target, given.mode)
+    compiled = compile_program(read_program(given.file), given.target, given.mode, keep_stages=True)
     verdict = compiled.judge(read_judge(split_name(given.file)[0]))
     protocols = check_protocol(compiled.module)
-    findings = [*verdict.findings, *(finding for protocol in protocols for finding in protocol.findings)]
+    lanes = check_lanes(compiled)
+    findings = [*verdict.findings, *(f for checked in (*protocols, *lanes) for f in checked.findings)]
     rows = [("execution", "ok" if not verdict.findings else verdict.findings[0].code)]
     rows += [(f"protocol of {protocol.kernel}", str(protocol).partition(": ")[2]) for protocol in protocols]
+    rows += [(f"lanes of {lane.kernel} on '{lane.tensor}'", str(lane)) for lane in lanes]
     rows += [(f"equal to the {name}", "ok" if c.equal else str(c)) for name, c in verdict.comparisons.items()]
     used = [row.row() for row in budget(compiled.module)]
     good = verdict.equal and not findings

@@ -9,6 +9,7 @@ from collections.abc import ItemsView, Mapping, Sequence
 from xdsl.dialects import scf
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
+from xdsl.traits import MemoryWriteEffect
 
 from cubelane.analysis.value_flow import Join, arrives_at, joins_of
 from cubelane.ir import gm
@@ -137,3 +138,47 @@ def _access(use: Use, functions: Functions) -> tuple[bool, bool]:
         direction = direction_of(callee, use.index)
         return direction is not Direction.OUT, direction is not Direction.IN
     return True, False
+
+
+Writes = dict[str, frozenset[int]]
+"""For each function the positions of the parameters whose memory it may write."""
+
+
+def writes_of(functions: Functions) -> Writes:
+    """What each function may write, itself or through what it calls.
+
+    A write to a tensor that cannot be traced to one parameter counts as a write to all of them, and so does a call of
+    a function without a body.
+    """
+    known: Writes = {}
+    for function in functions.values():
+        _writes(function, functions, known)
+    return known
+
+
+def _writes(function: FuncOp, functions: Functions, known: Writes) -> frozenset[int]:
+    name = function.sym_name.data
+    if name not in known:
+        known[name] = frozenset(range(len(function.function_type.inputs)))
+        if not function.is_declaration:
+            known[name] = _find_writes(function, functions, known)
+    return known[name]
+
+
+def _find_writes(function: FuncOp, functions: Functions, known: Writes) -> frozenset[int]:
+    block = function.body.block
+    made = [r for op in function.walk() if not (op.operands or op.regions) for r in op.results]
+    handles = TensorHandles(block, functions, [r for r in made if isinstance(r.type, TensorType)])
+    written = set[SSAValue]()
+    for op in function.walk():
+        if isinstance(op, CallOp):
+            callee = functions.get(op.callee.string_value())
+            positions = range(len(op.operands)) if callee is None else _writes(callee, functions, known)
+            targets = [op.operands[i] for i in positions]
+        else:
+            targets = op.operands if op.has_trait(MemoryWriteEffect) else ()
+        for target in targets:
+            if isinstance(target.type, TensorType):
+                root = handles[target]
+                written |= set(block.args) if root is None else {root}
+    return frozenset(a.index for a in block.args if a in written)

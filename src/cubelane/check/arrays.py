@@ -1,6 +1,8 @@
 """NumPy arrays for the parameters of a program: element types, checks, drawn inputs."""
 
 import zlib
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -11,6 +13,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from cubelane.ir.diagnostic import Diagnostic, Location
+from cubelane.ir.extents import extent_symbols, extent_value
 from cubelane.ir.kernel import Direction, direction_of
 from cubelane.ir.types import DYNAMIC, TensorType, TileType, bit_width, dtype_name, is_float
 
@@ -46,39 +49,87 @@ def parameter_names(function: FuncOp) -> list[str]:
     return [a.name_hint or f"arg{i}" for i, a in enumerate(function.body.block.args)]
 
 
-def arguments_of(function: FuncOp, given: dict[str, Array]) -> dict[str, Any]:
-    """The argument of every parameter: a copy of the given array, checked against the type, or a number.
+@dataclass(frozen=True)
+class Parameter:
+    """What an executor must know of a parameter. `shape` is None for a scalar.
 
-    A tensor nobody gave is zeros (the work space of the rings). A Diagnostic names what does not fit.
+    A parameter that is not `owned` is only read: its argument may share memory with what was given.
     """
-    result: dict[str, Any] = {}
-    symbols: dict[str, int] = {}
-    for name, argument in zip(parameter_names(function), function.body.block.args, strict=True):
-        type_ = argument.type
-        if not isinstance(type_, TensorType | TileType):
+
+    name: str
+    type_: Attribute
+    shape: tuple[int | str, ...] | None
+    dtype: np.dtype[Any]
+    owned: bool
+
+
+class Signature:
+    """The parameters of a function, read off once. `owned` names those that must be copies (None: all)."""
+
+    def __init__(self, function: FuncOp, owned: Container[str] | None = None):
+        self.function = function
+        self.parameters: list[Parameter] = []
+        self.outputs = written_parameters(function)
+        for name, argument in zip(parameter_names(function), function.body.block.args, strict=True):
+            type_ = argument.type
+            copied = owned is None or name in owned
+            if isinstance(type_, TensorType | TileType):
+                self.parameters.append(Parameter(name, type_.dtype, type_.shape, array_dtype(type_.dtype), copied))
+            else:
+                self.parameters.append(Parameter(name, type_, None, array_dtype(type_), copied))
+        self.names = [p.name for p in self.parameters]
+        self.undefined = [n for i, n in enumerate(self.names) if direction_of(function, i) is Direction.OUT]
+        """The tensors that come without content."""
+
+    def arguments(self, given: Mapping[str, Array]) -> dict[str, Any]:
+        """The argument of every parameter: the given array, checked against the type, or a number.
+
+        What the function may write is a copy. A tensor nobody gave is zeros (the work space of the rings). A
+        Diagnostic names what does not fit.
+        """
+        symbols: dict[str, int] = {}
+        return {p.name: self._argument(p, given, symbols) for p in self.parameters}
+
+    def _argument(self, parameter: Parameter, given: Mapping[str, Array], symbols: dict[str, int]) -> Any:
+        name, shape = parameter.name, parameter.shape
+        if shape is None:
             if name not in given:
-                raise _unfit(function, f"no value for the scalar parameter {name}")
-            result[name] = float(given[name]) if is_float(type_) else int(given[name])
-            continue
-        shape = type_.shape
+                raise _unfit(self.function, f"no value for the scalar parameter {name}")
+            return float(given[name]) if is_float(parameter.type_) else int(given[name])
         if name not in given:
             known = [d for d in shape if isinstance(d, int) and d != DYNAMIC]
             if len(known) < len(shape):
-                raise _unfit(function, f"no array for the parameter {name}")
-            result[name] = np.zeros(known, array_dtype(type_.dtype))
-            continue
-        array = _held(np.array(given[name]), array_dtype(type_.dtype))
+                raise _unfit(self.function, f"no array for the parameter {name}")
+            return np.zeros(known, parameter.dtype)
+        array = _held(np.array(given[name], copy=True if parameter.owned else None), parameter.dtype)
         if array is None:
-            holds = np.asarray(given[name]).dtype
-            raise _unfit(function, f"{name} must hold {dtype_name(type_.dtype)}, the array holds {holds}")
-        fits = len(shape) == array.ndim and all(
-            symbols.setdefault(d, n) == n if isinstance(d, str) else d in (n, DYNAMIC)
-            for d, n in zip(shape, array.shape, strict=True)
-        )
-        if not fits:
-            raise _unfit(function, f"{name} must have the shape {list(shape)}, the array has {list(array.shape)}")
-        result[name] = array
-    return result
+            wanted, holds = dtype_name(parameter.type_), np.asarray(given[name]).dtype
+            raise _unfit(self.function, f"{name} must hold {wanted}, the array holds {holds}")
+        if len(shape) != array.ndim or not all(
+            _matches(d, n, symbols) for d, n in zip(shape, array.shape, strict=True)
+        ):
+            raise _unfit(self.function, f"{name} must have the shape {list(shape)}, the array has {list(array.shape)}")
+        if not parameter.owned:
+            array = array.view()
+            array.flags.writeable = False
+        return array
+
+
+def _matches(extent: int | str, size: int, symbols: dict[str, int]) -> bool:
+    """Whether an axis has the size its type states; a name gets its value from the first axis that has it."""
+    if isinstance(extent, int):
+        return extent in (size, DYNAMIC)
+    known = extent_value(extent, symbols)
+    if known is not None:
+        return known == size
+    symbols[extent] = size
+    names = {name: value for name, value in symbols.items() if name.isidentifier()}
+    return all(extent_value(sum_, names) in (None, value) for sum_, value in symbols.items())
+
+
+def arguments_of(function: FuncOp, given: Mapping[str, Array]) -> dict[str, Any]:
+    """The arguments of a function, all of them copies: see `Signature.arguments`."""
+    return Signature(function).arguments(given)
 
 
 def _held(array: Any, dtype: Any) -> Any:
@@ -105,6 +156,13 @@ def written_parameters(function: FuncOp) -> list[str]:
     return [n for i, n in enumerate(names) if direction_of(function, i) is not Direction.IN]
 
 
+def _drawn(extent: int | str) -> int:
+    """The size of an axis whose extent is not known: 64 for every name."""
+    if isinstance(extent, int):
+        return 64 if extent == DYNAMIC else extent
+    return extent_value(extent, dict.fromkeys(extent_symbols(extent), 64)) or 64
+
+
 def draw(function: FuncOp, seed: int = 0) -> dict[str, Any]:
     """Inputs for a function from its parameter types: small numbers with a fixed seed, marked outputs.
 
@@ -116,7 +174,7 @@ def draw(function: FuncOp, seed: int = 0) -> dict[str, Any]:
         if not isinstance(type_, TensorType | TileType):
             result[name] = 1.0 if is_float(type_) else 1
             continue
-        shape = tuple(d if isinstance(d, int) and d != DYNAMIC else 64 for d in type_.shape)
+        shape = tuple(_drawn(d) for d in type_.shape)
         dtype = array_dtype(type_.dtype)
         if direction_of(function, i) is Direction.OUT:
             marker = -77 if is_float(type_.dtype) or bit_width(type_.dtype) > 4 else 5

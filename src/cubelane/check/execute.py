@@ -2,21 +2,22 @@
 
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 
-from cubelane.check.arrays import arguments_of, draw, parameter_names, written_parameters
+from cubelane.check.arrays import Signature, draw, parameter_names, written_parameters
 from cubelane.check.reference import run_reference
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.kernel import Direction, direction_of
 from cubelane.sim.group import Schedule, Suspect
 from cubelane.sim.machine import Executable, Machine, Stopped, entry_functions
 from cubelane.sim.primitives import Poison
 from cubelane.sim.result import Event, RunResult
 
 __all__ = ["Event", "Executable", "RunResult", "Schedule", "draw_inputs", "run_group", "run_reference"]
+
+_SIGNATURES: WeakKeyDictionary[Executable, dict[str | None, list[Signature]]] = WeakKeyDictionary()
 
 _SECOND = (17.0, 37)
 """What undefined cells hold in the second run: any value but that of the first."""
@@ -45,27 +46,37 @@ def run_group(
     that do not fit, or a program with no executable form.
     """
     executable = program if isinstance(program, Executable) else Executable(program)
-    functions = executable.entry(entry)
+    signatures = _signatures(executable, entry)
     poison = Poison()
-    result, suspects, machine = _run_once(executable, functions, inputs, schedule or Schedule(), poison)
+    result, suspects, machine = _run_once(executable, signatures, inputs, schedule or Schedule(), poison)
     if result.ok and (suspects or poison.used):
-        second, _, _ = _run_once(executable, functions, inputs, schedule or Schedule(), Poison(*_SECOND))
+        second, _, _ = _run_once(executable, signatures, inputs, schedule or Schedule(), Poison(*_SECOND))
         result.findings += _leaks(result, second, suspects, machine)
     return result
 
 
+def _signatures(executable: Executable, entry: str | None) -> list[Signature]:
+    """The signatures of the functions the program starts with, kept with it."""
+    known = _SIGNATURES.setdefault(executable, {})
+    if entry not in known:
+        functions = executable.entry(entry)
+        written = {parameter_names(f)[i] for f in functions for i in executable.writes[f.sym_name.data]}
+        written |= {name for f in functions for name in written_parameters(f)}
+        known[entry] = [Signature(f, written) for f in functions]
+    return known[entry]
+
+
 def _run_once(
-    executable: Executable, functions: list[FuncOp], inputs: Mapping[str, Any], schedule: Schedule, poison: Poison
+    executable: Executable, signatures: list[Signature], inputs: Mapping[str, Any], schedule: Schedule, poison: Poison
 ) -> tuple[RunResult, list[Suspect], Machine]:
     machine = Machine(executable, schedule, poison)
     arguments: dict[str, Any] = {}
-    for function in functions:
-        arguments = {**arguments_of(function, dict(inputs)), **arguments}
-    for function in functions:
-        for i, name in enumerate(parameter_names(function)):
-            if direction_of(function, i) is Direction.OUT:
-                machine.memory.declare_undefined(arguments[name])
-    calls = [(f.sym_name.data, [arguments[n] for n in parameter_names(f)]) for f in functions]
+    for signature in signatures:
+        arguments = {**signature.arguments(inputs), **arguments}
+    for signature in signatures:
+        for name in signature.undefined:
+            machine.memory.declare_undefined(arguments[name])
+    calls = [(s.function.sym_name.data, [arguments[n] for n in s.names]) for s in signatures]
     returned: Any = None
     try:
         if len(calls) == 1:
@@ -76,8 +87,7 @@ def _run_once(
         pass
     except Diagnostic as problem:
         machine.findings.append(problem)
-    names = [n for f in functions for n in written_parameters(f)]
-    outputs = {n: arguments[n] for n in dict.fromkeys(names)}
+    outputs = {n: arguments[n] for s in signatures for n in s.outputs}
     result = RunResult(outputs, returned, machine.findings, machine.notes, machine.events)
     return result, machine.suspects, machine
 

@@ -110,23 +110,26 @@ class Core:
         self.memory.log.append(Access(self.agent, place, when, view, writes, atomic, written))
 
     def window(self, tensor: Array, offsets: Sequence[int], shape: Sequence[int], valid: Sequence[int] | None) -> Array:
-        """A copy of a window; cells outside `valid` are undefined."""
-        if valid is None and len(offsets) == len(shape) == 2 and id(tensor) not in self.memory.undefined:
-            (row, column), (rows, columns) = offsets, shape
-            if 0 <= row <= tensor.shape[0] - rows and 0 <= column <= tensor.shape[1] - columns:
-                view = tensor[row : row + rows, column : column + columns]
-                self._touch(view, False, place=_frame(1).f_lasti)
-                return view.copy()
+        """The cells of a window: a copy, or a view where nobody writes; cells outside `valid` are undefined."""
+        constant = id(tensor) in self.memory.constant
+        if constant and valid is None and len(shape) == tensor.ndim == 2:
+            (row, column), (rows, columns), (height, width) = offsets, shape, tensor.shape
+            if 0 <= row <= height - rows and 0 <= column <= width - columns:
+                self.log((self.agent, "load", "", None, _frame(1).f_lasti))
+                return tensor[row : row + rows, column : column + columns]
         extents = valid or shape
         index = self.memory.window(tensor, offsets, extents)
         view = tensor[index]
         place = _frame(1).f_lasti
         if self.memory.undefined and not self.memory.is_defined(tensor, index):
             self.group.undefined_read(self, place)
-        self._touch(view, False, place=place)
+        if constant:
+            self.log((self.agent, "load", "", None, place))
+        else:
+            self._touch(view, False, place=place)
         part = view.reshape(extents)
         if part.shape == tuple(shape):
-            return part.copy()
+            return part if constant else part.copy()
         return self.box(part, shape, tensor.dtype)
 
     def put(

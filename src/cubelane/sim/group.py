@@ -31,12 +31,16 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Member:
-    """One function of the group with its arguments; a vector function runs on `lanes` lanes."""
+    """One function of the group with its arguments; a vector function runs on `lanes` lanes.
+
+    `writes` are the positions of the arguments that it may write.
+    """
 
     program: EmittedFunction
     code: Any
     arguments: Sequence[Any]
     lanes: int
+    writes: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,7 @@ class Group:
 
     def __init__(self, members: Sequence[Member], memory: Memory, poison: Poison, schedule: Schedule):
         self.memory, self.poison, self.schedule = memory, poison, schedule
+        memory.begin_launch([(m.arguments, m.writes) for m in members])
         self.rings: dict[tuple[str, int], Ring] = {}
         self.findings: list[Diagnostic] = []
         self.notes: list[Diagnostic] = []
@@ -261,7 +266,7 @@ class Group:
         for race in self.memory.races(self._history):
             finding = self._race(race)
             (self.notes if race.harmless else self.findings).append(finding)
-        self.memory.clear_log()
+        self.memory.log.clear()
 
     def _history(self) -> History:
         return History(self.log, {r.name: r.slot_num for r in self.rings.values()}, len(self.agents))

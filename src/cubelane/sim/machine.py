@@ -6,6 +6,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 
+from cubelane.analysis.tensor_handles import writes_of
 from cubelane.emit.numpy_program import EmittedFunction, Line, emit_module
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import DUAL_DISPATCH, SPLIT_AIV, FunctionKind, flag, functions_of, kind_of, split_of
@@ -57,7 +58,9 @@ class Executable:
     def __init__(self, module: ModuleOp):
         self.module = module
         self.programs = emit_module(module)
-        self.lanes = {f.sym_name.data: lanes_of(f) for f in functions_of(module)}
+        functions = {f.sym_name.data: f for f in functions_of(module)}
+        self.lanes = {name: lanes_of(f) for name, f in functions.items()}
+        self.writes = writes_of(functions)
         self.code = {name: _compiled(p) for name, p in self.programs.items()}
         self._entries: dict[str | None, list[FuncOp]] = {}
 
@@ -67,13 +70,17 @@ class Executable:
             self._entries[name] = entry_functions(self.module, name)
         return self._entries[name]
 
+    def member(self, name: str, arguments: Sequence[Any]) -> Member:
+        """A function with its arguments, to be launched."""
+        return Member(self.programs[name], self.code[name], arguments, self.lanes[name], self.writes[name])
+
 
 class Machine:
     """Executes one program once."""
 
     def __init__(self, executable: Executable, schedule: Schedule, poison: Poison):
         self.schedule, self.poison = schedule, poison
-        self.programs, self.lanes, self.code = executable.programs, executable.lanes, executable.code
+        self.executable, self.programs = executable, executable.programs
         self.memory = Memory()
         self.findings: list[Diagnostic] = []
         self.notes: list[Diagnostic] = []
@@ -89,7 +96,7 @@ class Machine:
         core = Core(host, 0, "host", None)
         namespace = {**core.namespace(), "call": self.call, "together": self.together}
         namespace["window"], namespace["poison"] = _host_window, self._create
-        exec(self.code[name], namespace)
+        exec(self.executable.code[name], namespace)
         try:
             return namespace[name](*arguments)
         except (Diagnostic, Stopped):
@@ -120,8 +127,7 @@ class Machine:
         """Runs the members of a group at the same time; what each returned."""
         if self.findings:
             raise Stopped
-        members = [Member(self.programs[n], self.code[n], a, self.lanes[n]) for n, a in calls]
-        self.memory.clear_log()
+        members = [self.executable.member(n, a) for n, a in calls]
         group = Group(members, self.memory, self.poison, self.schedule)
         results = group.run()
         self.findings += group.findings

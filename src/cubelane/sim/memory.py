@@ -1,6 +1,6 @@
 """Global memory as the group sees it: bounds, what was written, who touched which window when, races."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -61,6 +61,21 @@ class Memory:
     undefined: dict[int, Array] = field(default_factory=dict[int, Array])
     log: list[Access] = field(default_factory=list[Access])
     keep: list[Array] = field(default_factory=list[Array])
+    constant: set[int] = field(default_factory=set[int])
+    """The tensors (by id) that have content and that nobody writes during a launch: windows of them need no copy and
+    no entry in the log."""
+
+    def begin_launch(self, calls: Sequence[tuple[Sequence[Any], Collection[int]]]) -> None:
+        """Forgets the accesses, which come before all that follow. `calls`: arguments, and which may be written."""
+        self.log.clear()
+        arrays: list[tuple[Array, bool]] = [
+            (argument, position in writes)
+            for arguments, writes in calls
+            for position, argument in enumerate(arguments)
+            if isinstance(argument, np.ndarray)
+        ]
+        written = {_base(a) for a, writes in arrays if writes}
+        self.constant = {id(a) for a, _ in arrays if _base(a) not in written and id(a) not in self.undefined}
 
     def declare_undefined(self, tensor: Array) -> None:
         """Nothing of this tensor means anything until it is written."""
@@ -109,10 +124,6 @@ class Memory:
                         if mirrored not in found:
                             found[key] = Race(write, other)
         return list(found.values())
-
-    def clear_log(self) -> None:
-        """Forgets the accesses; what follows comes after all of them."""
-        self.log.clear()
 
 
 def _overlap(write: Access, other: Access) -> bool:

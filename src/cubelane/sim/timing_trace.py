@@ -7,7 +7,7 @@ The trace follows loops, branches and run-time extents exactly, whatever they de
 import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from xdsl.dialects import scf
@@ -158,8 +158,7 @@ class TracedMachine(Machine):
         for name, arguments in calls:
             if name not in self.instrumented:
                 self.instrumented[name] = Instrumented(self.programs[name], self.functions[name])
-            members.append(Member(self.programs[name], self.instrumented[name].code, arguments, self.lanes[name]))
-        self.memory.clear_log()
+            members.append(replace(self.executable.member(name, arguments), code=self.instrumented[name].code))
         group = Group(members, self.memory, self.poison, self.schedule)
         agents = [self._listen(agent.function.__globals__, agent.member, agent.core.name, agent.lane)
                   for agent in group.agents]  # fmt: skip

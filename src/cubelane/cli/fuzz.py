@@ -8,9 +8,9 @@ from typing import Any
 from cubelane.check.fuzz import coverage
 from cubelane.check.fuzz.campaign import Campaign, State, judge_file
 from cubelane.cli.artifacts import write_text
-from cubelane.cli.boundary import CommandLineError, parser
+from cubelane.cli.boundary import CommandLineError, add_format, parser
 from cubelane.cli.progress import Progress
-from cubelane.report.terminal import table
+from cubelane.report.console import show_table
 from cubelane.targets import TARGETS
 
 
@@ -26,11 +26,11 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("--target", choices=sorted(TARGETS), action="append", help="only this machine (all)")
     arguments.add_argument("-o", dest="folder", default=".cubelane/fuzz", metavar="DIR", help="state and findings")
     arguments.add_argument("--restart", action="store_true", help="forget what the folder knows about the seed")
-    arguments.add_argument("--format", choices=("text", "json"), default="text", help="how to print the result")
+    add_format(arguments)
     given = arguments.parse_args(argv)
     targets = tuple(given.target or TARGETS)
     if given.files:
-        return judge_files([Path(f) for f in given.files], targets)
+        return judge_files([Path(f) for f in given.files], targets, given.format)
     if (given.count is not None and given.count < 1) or (given.time is not None and given.time <= 0) or given.jobs < 1:
         raise CommandLineError("--time, --count and --jobs take numbers above 0")
     with Progress(enabled=given.format == "text") as progress:
@@ -56,16 +56,21 @@ def campaign(given: argparse.Namespace, targets: tuple[str, ...], progress: Prog
         raise CommandLineError("--scheduler needs Dask: pip install 'cubelane[cluster]'") from None
 
 
-def judge_files(files: list[Path], targets: tuple[str, ...]) -> int:
+def judge_files(files: list[Path], targets: tuple[str, ...], form: str) -> int:
     """The verdict on each kernel file."""
-    bad = 0
-    for path in files:
-        outcome = judge_file(path, targets)
-        bad += bool(outcome.findings)
-        words = [f"{target}: {word}" for target, word in outcome.verdicts.items()]
-        words += [f"refused as written: {outcome.rejected}"] if outcome.rejected else []
-        print(f"{path}: {'; '.join([*words, *map(str, outcome.findings)])}")
-    return 1 if bad else 0
+    outcomes = [(path, judge_file(path, targets)) for path in files]
+    if form == "json":
+        facts = [
+            {"file": str(path), "verdicts": o.verdicts, "rejected": o.rejected, "findings": [*map(str, o.findings)]}
+            for path, o in outcomes
+        ]
+        print(json.dumps(facts, indent=1))
+    else:
+        for path, outcome in outcomes:
+            words = [f"{target}: {word}" for target, word in outcome.verdicts.items()]
+            words += [f"refused as written: {outcome.rejected}"] if outcome.rejected else []
+            print(f"{path}: {'; '.join([*words, *map(str, outcome.findings)])}")
+    return 1 if any(outcome.findings for _, outcome in outcomes) else 0
 
 
 def show(state: State) -> None:
@@ -75,20 +80,13 @@ def show(state: State) -> None:
     lines = [(f, *(str(state.tallies.get(f"{f}|{w}", 0)) for w in words)) for f in families]
     lines.append(("all", *(str(state.count(word)) for word in words)))
     print(f"seed {state.seed}: {state.programs} programs in {state.seconds:.0f} s, the next is number {state.next}\n")
-    print(table(("programs", *words), lines))
+    show_table(("programs", *words), lines)
     if state.refusals:
-        print(
-            "\n"
-            + table(
-                ("refused", "code", "programs"),
-                [
-                    (*key.split("|"), str(n))
-                    for key, n in sorted(state.refusals.items(), key=lambda item: (-item[1], item[0]))
-                ],
-            )
-        )
+        print()
+        often = sorted(state.refusals.items(), key=lambda item: (-item[1], item[0]))
+        show_table(("refused", "code", "programs"), [(*key.split("|"), str(n)) for key, n in often])
     print("\nprograms in which an op stood in a situation, summed over the ops of a behaviour:")
-    print(table(coverage.HEADER, coverage.rows(state.coverage)))
+    show_table(coverage.HEADER, coverage.rows(state.coverage))
     missing = coverage.never_met(state.coverage)
     if missing:
         print(f"\nnever met: {', '.join(missing)}")

@@ -8,6 +8,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, traits_def
 from xdsl.traits import MemoryWriteEffect
 
 from cubelane.analysis.channel_protocol import core_groups
+from cubelane.analysis.equality import structurally_equal
 from cubelane.check.execute import run_group
 from cubelane.check.protocol import check_protocol
 from cubelane.ir.diagnostic import Diagnostic
@@ -17,6 +18,7 @@ from cubelane.ir.tile.channel import InitializePipeOp, PopOp
 from cubelane.ir.tile.movement import StoreOp
 from cubelane.ir.traits import OnBoth, RunsOnce
 from cubelane.ir.types import TensorType, TileType
+from cubelane.language import print_program
 from cubelane.passes.tile.expand_mixed_kernel import ExpandMixedKernel
 from cubelane.passes.tile.verify_mixed_kernel_expanded import findings
 from tests.expand.stages import HEAD, LATER, TO_VEC, expanded, finished, function, kernel, ops, product, program
@@ -287,3 +289,46 @@ def test_pair_with_two_modes_is_refused():
     with pytest.raises(Diagnostic) as refusal:
         finished(text, "a2a3")
     assert refusal.value.code == "two-split-modes"
+
+
+@pytest.mark.parametrize("target", ["a2a3", "a5"])
+@pytest.mark.parametrize("text", [CARRIED, PAIR.format(code=0), PAIR.format(code=1), PAIR.format(code=2), ROUND_TRIP])
+def test_later_passes_twice_are_the_later_passes_once(text, target):
+    module = finished(text, target)
+    before = str(module)
+    for stage in LATER:
+        stage().apply(Context(), module)
+    assert str(module) == before
+    again = program(print_program(module), target)
+    wanted = str(structurally_equal(again, module))
+    for stage in LATER:
+        stage().apply(Context(), again)
+    assert str(structurally_equal(again, module)) == wanted == "None"
+
+
+EXTERNAL = (
+    HEAD
+    + """    @pl.function(type=pl.FunctionType.AIV, external_source="k.cpp", attrs={{{attrs}}})
+    def f(self, y: pl.Out[pl.Tensor[[16, 8], pl.FP32]]) -> pl.Tensor[[16, 8], pl.FP32]:
+        return y
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("attrs", "dual"), [('"split": pl.SplitMode.UP_DOWN', True), ('"split_aiv": True', True), ("", False)]
+)
+def test_body_written_elsewhere_is_stamped_and_never_touched(attrs, dual):
+    module = program(EXTERNAL.format(attrs=attrs), "a2a3")
+    body = str(function(module, "f").body.block.first_op)
+    for stage in (ExpandMixedKernel, *LATER):
+        stage().apply(Context(), module)
+    assert (DUAL_DISPATCH in function(module, "f").attributes) is dual
+    assert [str(op) for op in function(module, "f").body.block.ops] == [body]
+
+
+def test_member_written_elsewhere_keeps_its_parameters_or_is_refused():
+    text = PAIR.format(code=0).replace("FunctionType.AIV)", 'FunctionType.AIV, external_source="k.cpp")')
+    with pytest.raises(Diagnostic) as refusal:
+        expanded(text, "a5")
+    assert refusal.value.code == "group-abi" and "`p_aiv`" in refusal.value.message and refusal.value.location.line > 0

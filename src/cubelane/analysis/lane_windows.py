@@ -29,9 +29,9 @@ MANY = 4096
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """One access of the lanes: its tensor, its cells as a set with the lane left open, what keeps that from being exact.
+    """One access of the lanes: its tensor, and its cells as a set with the lane left open.
 
-    `differs` tells a write whose value may differ between the lanes.
+    `reasons` say what keeps the set from being exact; `differs` tells a write whose value may differ between the lanes.
     """
 
     op: Operation

@@ -225,6 +225,7 @@ class SplitRegionOp(BodyOp):
 KIND, SPLIT, SPLIT_AIV = "kernel.kind", "kernel.split", "kernel.split_aiv"
 REGION_VALIDATED = "kernel.split_aiv_region_validated"
 DUAL_DISPATCH = "kernel.dual_aiv_dispatch"
+EXTERNAL = "kernel.external_source"
 SLOT_NUM = "kernel.slot_num"
 DIRECTION = "kernel.direction"
 LOOP, STAGE = "kernel.loop", "kernel.stage"

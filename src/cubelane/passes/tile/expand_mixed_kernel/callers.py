@@ -10,7 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from cubelane.analysis.tensor_handles import TensorHandles, return_of
 from cubelane.ir.diagnostic import refuse
-from cubelane.ir.kernel import DUAL_DISPATCH, FunctionKind, flag, functions_of, kind_of, set_flag, split_of
+from cubelane.ir.kernel import DUAL_DISPATCH, EXTERNAL, FunctionKind, flag, functions_of, kind_of, set_flag, split_of
 from cubelane.ir.tile.channel import FreeOp, ImportPeerBufferOp, PopOp, PushOp, transport_code
 from cubelane.ir.types import SplitMode, TensorType
 from cubelane.passes.tile.expand_mixed_kernel.programs import Programs, copied_parameters, like
@@ -110,7 +110,7 @@ class HandWrittenGroups:
     def _wants_both_lanes(self, function: FuncOp) -> bool:
         if self.target is None or not self.target.replays_on_lane_1:
             return False
-        if flag(function, DUAL_DISPATCH) or split_of(function) is not SplitMode.NONE:
+        if EXTERNAL in function.attributes or flag(function, DUAL_DISPATCH) or split_of(function) is not SplitMode.NONE:
             return False
         codes = [transport_code(op) for op in function.walk() if isinstance(op, PushOp | PopOp | FreeOp)]
         return bool(codes) and not any(codes)
@@ -125,6 +125,15 @@ class HandWrittenGroups:
     def _rebuilt(self, group: FuncOp, call: CallOp, names: dict[str, str]) -> FuncOp:
         """The member with the Group's parameters; its own ones become what the call passed for them."""
         member = self.functions[callee_of(call)]
+        if EXTERNAL in member.attributes:
+            raise refuse(
+                call,
+                f"`{callee_of(call)}` is written elsewhere, so its parameters cannot become those of the group "
+                f"`{group.sym_name.data}`",
+                "all members of a group are started with the parameters of the group",
+                instead=f"give `{callee_of(call)}` the parameters of `{group.sym_name.data}`, in the same order",
+                code="group-abi",
+            )
         if len(call.arguments) != len(member.body.block.args):
             raise refuse(
                 call,

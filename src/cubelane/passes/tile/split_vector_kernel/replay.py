@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.surface import Bound, SurfaceOp
+from cubelane.ir.surface import Bound, SurfaceOp, constant_of
 from cubelane.ir.tile.channel import InitializePipeOp, SubblockIdxOp
 from cubelane.ir.tile.making import CreateOp
 from cubelane.ir.tile.shaping import SetValidShapeOp
@@ -217,6 +217,16 @@ class Replay:
             self._close(region.block, block, types, op)
             regions.append(Region(block))
         self._finish(op, IfOp(self.value(op.cond), types, regions[0], regions[1]))
+
+
+def is_replayed(function: FuncOp) -> bool:
+    """Whether a program has the form that `replay_on_lane_1` gives it: set-up, then the rest under a test of the lane."""
+    ops = list(function.body.block.ops)
+    branch = ops[-2] if len(ops) > 1 else None
+    if not isinstance(branch, IfOp) or not isinstance(test := branch.cond.owner, CmpiOp):
+        return False
+    tests_lane = isinstance(test.lhs.owner, SubblockIdxOp) and constant_of(test.rhs) == 0
+    return tests_lane and all(isinstance(op, SubblockIdxOp | ConstantOp | CmpiOp) or is_setup(op) for op in ops[:-2])
 
 
 def replay_on_lane_1(function: FuncOp) -> None:

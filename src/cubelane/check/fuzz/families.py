@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cubelane.check.fuzz import tiles
+from cubelane.check.fuzz import regions, tensors, tiles
 from cubelane.check.fuzz.program import Choose, Program
 
 
@@ -16,6 +16,8 @@ class Family:
 
 
 FAMILIES = (
-    Family(tiles.generate, 3),
+    Family(tensors.generate, 4),
+    Family(regions.generate, 3),
+    Family(tiles.generate, 2),
     Family(tiles.generate_explicit, 1),
 )

@@ -26,6 +26,10 @@ from cubelane.ir.traits import (
 from cubelane.ir.types import DTYPES, TensorType, is_float, promote
 
 
+PRODUCT_VALID = "(*{shape}[:-2], {lhs_valid}[-1 if {a_trans} else -2], {rhs_valid}[-2 if {b_trans} else -1])"
+"""A product has the valid rows of its left operand and the valid columns of its right one."""
+
+
 @irdl_op_definition
 class MatmulOp(TensorOp):
     """The product of [M, K] and [K, N], or of their transposes; accumulates in FP32 (INT32 for integers)."""
@@ -52,6 +56,7 @@ class MatmulOp(TensorOp):
             "tensor_matmul({lhs}, {rhs}, {a_trans}, {b_trans}, {dtype})",
             OnCube,
             cost=CostClass.MATMUL,
+            valid=PRODUCT_VALID,
         )
     )
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cubelane.check.budget import HEADER, budget, findings
+from cubelane.analysis.memory_budget import HEADER, budget, findings
 from cubelane.ir.types import MemorySpace
 from tests.expand.stages import finished, kernel
 

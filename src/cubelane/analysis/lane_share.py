@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import SSAValue
 
-from cubelane.ir.types import DYNAMIC, MemorySpace, SplitMode, TileSpec, TileType
+from cubelane.ir.types import DYNAMIC, MemorySpace, SplitMode, TileType
 
 LANES = 2
 MASK_PACK = 8
@@ -90,9 +90,7 @@ class Split:
         """The tile type of one lane: shape and valid extent change, layout and padding are carried (3.5)."""
         valid = list(type_.valid)
         valid[self.axis] = self.lane_valid(valid[self.axis], type_.shape[self.axis])
-        d = type_.data
-        spec = (self.lane_shape(d.shape), d.dtype, d.memory, tuple(valid), d.blayout, d.slayout, d.fractal, d.pad)
-        return TileType(TileSpec(*spec))
+        return type_.replaced(shape=self.lane_shape(type_.shape), valid=tuple(valid))
 
 
 Share = Whole | Replicated | Split

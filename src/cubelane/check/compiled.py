@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from cubelane.check import budget
+from cubelane.analysis import memory_budget
 from cubelane.check.compare import Comparisons, compare
 from cubelane.check.execute import RunResult, draw_inputs, run_group, run_reference
 from cubelane.check.kernel_file import Arrays, Judge, read_program
@@ -145,7 +145,7 @@ def compile_program(
             stages.append(Stage(step.name, module.clone()))
 
     module = pipeline.run(module, after=after)
-    for overflow in budget.findings(module):
+    for overflow in memory_budget.findings(module):
         raise overflow
     return CompiledKernel(source, module, target, stages)
 

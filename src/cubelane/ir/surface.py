@@ -156,7 +156,7 @@ class SurfaceOp(IRDLOperation):
                     operands.append([] if value is None else value)
             elif parameter.kind in PROPERTY_KINDS and value is not None:
                 properties[parameter.name] = as_property(value)
-        inferred = result_type if result_type is not None else cls.result_type(call)
+        inferred = result_type if result_type is not None else unplaced(cls.result_type(call))
         return cls(
             operands=operands,
             properties=properties,
@@ -186,6 +186,12 @@ class SurfaceOp(IRDLOperation):
         actual = self.results[0].type
         if expected is not None and not agrees(actual, expected):
             raise VerifyException(f"{self.name}: result is {actual}, the operands give {expected}")
+
+
+def unplaced(type_: Attribute | None) -> Attribute | None:
+    """A type as a rule gives it: without the address of the operand it was made from."""
+    placed = isinstance(type_, TileType) and type_.address is not None
+    return type_.replaced(address=None) if placed else type_
 
 
 def agrees(actual: Attribute, expected: Attribute) -> bool:

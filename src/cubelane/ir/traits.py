@@ -196,6 +196,13 @@ class InPlace(OpTrait):
 
 
 @dataclass(frozen=True)
+class Overwrites(OpTrait):
+    """The result is the named operand with some cells replaced; it takes over the operand's buffer when it can."""
+
+    operand: str
+
+
+@dataclass(frozen=True)
 class TileForm(OpTrait):
     """The tile-level op (by IR name) that a tensor-level op becomes when nothing special applies."""
 

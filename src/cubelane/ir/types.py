@@ -158,6 +158,7 @@ class TileSpec:
     slayout: Layout
     fractal: int
     pad: Pad
+    address: int | None = None
 
 
 def implicit_layout(shape: Sequence[int], memory: MemorySpace | None) -> tuple[Layout, Layout, int]:
@@ -179,11 +180,12 @@ def implicit_layout(shape: Sequence[int], memory: MemorySpace | None) -> tuple[L
 
 @irdl_attr_definition
 class TileType(Data[TileSpec], TypeAttribute):
-    """A tile on chip: physical box, element type, memory space, valid extent per axis, layout.
+    """A tile on chip: physical box, element type, memory space, valid extent per axis, layout, address.
 
     `shape` is in elements. `valid` holds the extent per axis that means something; DYNAMIC where it is known
-    at run time. Written `!tile.tile<16x64xf32, vec, valid = [?, 64], row_major, none_box, 512, null>` with
-    only what differs from the implicit layout of (shape, memory).
+    at run time. Written `!tile.tile<16x64xf32, vec, valid = [?, 64], row_major, none_box, 512, null, at = 8192>` with
+    only what differs from the implicit layout of (shape, memory). The address, in bytes, is chosen by the last pass;
+    a tile in a slot of a ring, or at a run-time place inside another tile, has none.
     """
 
     name = "tile.tile"
@@ -237,6 +239,11 @@ class TileType(Data[TileSpec], TypeAttribute):
         return self.data.valid
 
     @property
+    def address(self) -> int | None:
+        """First byte of the tile in its memory space; None before addresses are assigned, or where none is fixed."""
+        return self.data.address
+
+    @property
     def fully_valid(self) -> bool:
         """Whether every cell of the box is provably valid."""
         return self.data.valid == self.data.shape
@@ -261,7 +268,7 @@ class TileType(Data[TileSpec], TypeAttribute):
     def parse_parameter(cls, parser: AttrParser) -> TileSpec:
         with parser.in_angle_brackets():
             dims, dtype = _parse_shaped(parser)
-            memory = valid = None
+            memory = valid = address = None
             words: list[str] = []
             while parser.parse_optional_punctuation(",") is not None:
                 if (number := parser.parse_optional_integer()) is not None:
@@ -271,12 +278,15 @@ class TileType(Data[TileSpec], TypeAttribute):
                 if word == "valid":
                     parser.parse_punctuation("=")
                     valid = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_extent(parser))
+                elif word == "at":
+                    parser.parse_punctuation("=")
+                    address = parser.parse_integer()
                 elif memory is None and word in MemorySpace._value2member_map_:
                     memory = MemorySpace(word)
                 else:
                     words.append(word)
             layouts = [Layout(w) for w in words[:2]] or [None, None]
-            return TileType.make(
+            spec = TileType.make(
                 dims,
                 dtype,
                 memory,
@@ -286,6 +296,7 @@ class TileType(Data[TileSpec], TypeAttribute):
                 fractal=int(words[2]) if len(words) > 2 else None,
                 pad=Pad(words[3]) if len(words) > 3 else Pad.NULL,
             ).data
+            return replace(spec, address=address)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -299,6 +310,8 @@ class TileType(Data[TileSpec], TypeAttribute):
             d = self.data
             if (d.blayout, d.slayout, d.fractal) != implicit_layout(self.shape, self.memory) or d.pad is not Pad.NULL:
                 printer.print_string(f", {d.blayout.value}, {d.slayout.value}, {d.fractal}, {d.pad.value}")
+            if d.address is not None:
+                printer.print_string(f", at = {d.address}")
 
 
 def _parse_extent(parser: AttrParser) -> int:

@@ -85,7 +85,7 @@ def stated(value: object) -> Stated:
             if len(value.items) != 1:
                 raise ParserTypeError("pl.Scalar takes one element type", instead="pl.Scalar[pl.INT32]")
             return Stated(dtype_of(value.items[0]))
-        case "Tensor":
+        case "Tensor" | "DistributedTensor":
             return _tensor(value.items)
         case "Tile":
             return _tile(value.items)
@@ -181,6 +181,7 @@ def _tile(items: Sequence[Any]) -> Stated:
         raise ParserTypeError("the shape of a tile is constant", instead="a constant box with a run-time valid_shape")
     memory: MemorySpace | None = None
     view = vocabulary.TileView()
+    address: int | None = None
     written: set[str] = set()
     for item in items[2:]:
         if isinstance(item, vocabulary.MemorySpace) and "memory" not in written:
@@ -189,11 +190,26 @@ def _tile(items: Sequence[Any]) -> Stated:
         elif isinstance(item, vocabulary.TileView) and "view" not in written:
             view = item
             written.add("view")
-        elif not isinstance(item, vocabulary.MemRef):
+        elif isinstance(item, vocabulary.MemRef):
+            address = _address(item)
+        else:
             raise ParserTypeError(
                 "after shape and element type a tile takes a pl.Mem space and a pl.TileView, once each"
             )
-    return _with_view(shape, dtype, memory, view, written)
+    said = _with_view(shape, dtype, memory, view, written)
+    if address is None or not isinstance(said.type, TileType):
+        return said
+    return replace(said, type=said.type.replaced(address=address), written=said.written | {"address"})
+
+
+def _address(place: vocabulary.MemRef) -> int | None:
+    """The first byte that an allocation states; None where it leaves it open."""
+    offset = place.byte_offset
+    if isinstance(offset, TypedConstant):
+        offset = offset.value
+    if offset is not None and (not isinstance(offset, int) or offset < 0):
+        raise ParserTypeError("the byte offset of a pl.MemRef is a constant")
+    return offset
 
 
 def _with_view(
@@ -258,5 +274,5 @@ def _settle_tile(inferred: TileType, wanted: TileType, written: frozenset[str], 
     if "memory" in written and wanted.memory is not inferred.memory:
         b, s, f = implicit_layout(wanted.shape, wanted.memory)
         result = TileType(replace(result.data, memory=wanted.memory, blayout=b, slayout=s, fractal=f))
-    facts = {k: getattr(d, k) for k in ("valid", "blayout", "slayout", "fractal", "pad") if k in written}
+    facts = {k: getattr(d, k) for k in ("valid", "blayout", "slayout", "fractal", "pad", "address") if k in written}
     return result.replaced(**facts)

@@ -5,7 +5,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from cubelane.check.budget import usages
+from cubelane.analysis.memory_budget import usages
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of
 from cubelane.sim.timeline import Happening, Timeline
 from cubelane.targets import Target

@@ -23,6 +23,8 @@ class Target:
     ring_in_global_memory: bool
     """Rings travel through a workspace in global memory."""
     row_alignment: int = 32
+    integer_accumulator_rows: int = 16
+    """Rows of an accumulator of integers are allocated in blocks of this many (spec/front.md 4.1)."""
 
 
 def _capacity(vec: int, acc: int, bias: int, scale: int) -> dict[MemorySpace, int]:
@@ -63,6 +65,7 @@ A2A3 = Target(
     stages_nz_before_push=False,
     replays_on_lane_1=True,
     ring_in_global_memory=True,
+    integer_accumulator_rows=32,
 )
 
 A5 = Target(

@@ -36,6 +36,7 @@ from cubelane.ir.traits import (
     CostClass,
     Meaning,
     OnVector,
+    Overwrites,
     PtoSpelling,
     Spaces,
     Split,
@@ -281,6 +282,7 @@ class WriteOp(TileOp):
         Splits(Split.WRITES_CELL),
         Meaning("with_cell({tile}, {position}, {scalar})"),
         PtoSpelling("pto.tsetval"),
+        Overwrites("tile"),
         Cost(CostClass.SCALAR),
         Spaces(VEC, {"tile": (VEC,)}),
     )
@@ -315,6 +317,7 @@ class GatherRowOp(TileOp):
         ByFirstTile(),
         Splits(Split.GATHERS_ROWS),
         Meaning("gather_rows({target}, {source}, {offsets}, {source_offsets}, {sizes})"),
+        Overwrites("target"),
         PtoSpelling("pto.tload"),
         Cost(CostClass.TRANSFER),
         Spaces(None, {"source": (MemorySpace.DDR,)}),

@@ -30,6 +30,9 @@ def type_text(type_: Attribute, forced: Collection[str] = (), runtime: Sequence[
 def _tile(type_: TileType, forced: Collection[str], runtime: Sequence[str] | None) -> str:
     parts = [extents(type_.shape), f"pl.{dtype_name(type_.dtype)}"]
     if type_.memory is not None:
+        if type_.address is not None:
+            base = f"mem_{type_.memory.value}"
+            parts.append(f'pl.MemRef("{base}", pl.const({type_.address}, pl.INT64), {type_.size_in_bytes})')
         parts.append(f"pl.Mem.{type_.memory.dsl}")
     d = type_.data
     view: list[str] = []

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from cubelane.analysis.buffers import Buffer, Buffers, peak
+from cubelane.analysis.address_plan import AddressPlan, home_space
+from cubelane.analysis.tile_buffers import Buffer, TileBuffers, peak
 from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of, target_name
 from cubelane.ir.surface import python_value
@@ -46,6 +47,8 @@ class Usage:
     capacity: int
     alive: list[Buffer] = field(default_factory=list[Buffer])
     rings: list[RingBytes] = field(default_factory=list[RingBytes])
+    reach: int = 0
+    """The byte behind the last one of the address plan, where there is one: gaps count too."""
 
     @property
     def tiles(self) -> int:
@@ -65,7 +68,7 @@ class Usage:
     @property
     def used(self) -> int:
         """Everything."""
-        return self.tiles + self.scratch + self.ring
+        return max(self.tiles + self.scratch + self.ring, self.reach)
 
     @property
     def fits(self) -> bool:
@@ -107,6 +110,8 @@ class Usage:
         largest = self.largest
         place = Location.of(largest.op) if largest is not None and largest.op is not None else self.rings[0].location
         notes = [f"tiles {self.tiles:,} + scratch {self.scratch:,} + rings {self.ring:,} bytes at the fullest moment"]
+        if self.reach > self.tiles + self.scratch + self.ring:
+            notes.append("tiles that are needed at different times leave gaps between those that are needed longer")
         if largest is not None:
             notes.append(f"the largest tile is `{largest.value.name_hint or 'unnamed'}`: {largest.size:,} bytes")
         notes += [
@@ -142,12 +147,14 @@ def budget(module: ModuleOp) -> list[Usage]:
     return rows
 
 
-def usages(function: FuncOp, target: Target) -> list[Usage]:
-    """The rows of one program."""
-    cube = kind_of(function) is FunctionKind.AIC
-    core, home = ("AIC", MemorySpace.MAT) if cube else ("AIV", MemorySpace.VEC)
+def usages(
+    function: FuncOp, target: Target, buffers: TileBuffers | None = None, plan: AddressPlan | None = None
+) -> list[Usage]:
+    """The rows of one program; with a plan of its addresses, the gaps that it leaves count too."""
+    home = home_space(function)
+    all_buffers = buffers or TileBuffers(function, target)
     by_space: dict[MemorySpace, list[Buffer]] = {}
-    for buffer in Buffers(function, target):
+    for buffer in all_buffers:
         by_space.setdefault(buffer.space, []).append(buffer)
     rings = list(rings_of(function))
     if rings:
@@ -155,13 +162,14 @@ def usages(function: FuncOp, target: Target) -> list[Usage]:
     return [
         Usage(
             function.sym_name.data,
-            core,
+            kind_of(function).dsl,
             space,
             target.capacity.get(space, 0),
-            peak(buffers),
+            peak(members, all_buffers),
             rings if space is home else [],
+            0 if plan is None else plan.high_water(space),
         )
-        for space, buffers in by_space.items()
+        for space, members in by_space.items()
     ]
 
 

@@ -1,0 +1,203 @@
+"""Which contents share one buffer, and which of them cannot and need a copy (spec/front.md 4.1, 5.4).
+
+What goes round a loop, comes out of a branch or is added to in place must end in one buffer. Contents are merged
+greedily, the innermost loops first, as long as no two of a buffer are needed at once; where that fails a copy is due.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from cubelane.analysis.tile_layout import matrix_shape, padded_shape
+from cubelane.analysis.tile_lifetimes import Content, Lifetimes, tile_joins, viewed
+from cubelane.ir.traits import Splits
+from cubelane.ir.types import MemorySpace, TileType, bit_width, is_float
+from cubelane.targets import Target
+
+
+def bytes_of(tile: TileType, target: Target) -> int:
+    """Bytes that a tile takes in its space: whole blocks of cells, rounded up to the alignment of the space."""
+    rows, columns = padded_shape(tile)
+    if tile.memory is MemorySpace.ACC:
+        step = 16 if is_float(tile.dtype) else target.integer_accumulator_rows
+        rows = -(-rows // step) * step
+    size = -(-rows * columns * bit_width(tile.dtype) // 8)
+    step = 32 if tile.memory is None else target.alignment.get(tile.memory, 32)
+    return -(-size // step) * step
+
+
+@dataclass(eq=False)
+class Buffer:
+    """One piece of memory, for all contents that take turns in it. `size` in bytes, of the largest of its tiles."""
+
+    contents: list[Content]
+    size: int
+    used: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+
+    @property
+    def space(self) -> MemorySpace:
+        """The memory space it lies in."""
+        memory = self.contents[0].type.memory
+        assert memory is not None
+        return memory
+
+    @property
+    def start(self) -> int:
+        """The first position at which it holds something."""
+        return min(content.start for content in self.contents)
+
+    @property
+    def end(self) -> int:
+        """The last position at which it holds something."""
+        return max(content.end for content in self.contents)
+
+    @property
+    def value(self) -> SSAValue:
+        """The tile that names the buffer: the first one of the largest box."""
+        return max(self.contents, key=lambda content: content.type.size_in_bytes).root
+
+    @property
+    def rows(self) -> int:
+        """Rows of that tile."""
+        kind = self.value.type
+        assert isinstance(kind, TileType)
+        return matrix_shape(kind)[0] if len(kind.shape) > 1 else 1
+
+    @property
+    def op(self) -> Operation | None:
+        """The op that makes that tile, or the loop that carries it."""
+        owner = self.value.owner
+        return owner.parent_op() if isinstance(owner, Block) else owner
+
+    @property
+    def scratch(self) -> bool:
+        """Whether it only lends memory."""
+        return all(_only_lent(content) for content in self.contents)
+
+    def excludes(self, other: "Buffer") -> bool:
+        """Whether no byte of the two may be shared, save that one takes the very place of the other."""
+        return any(a.excludes(b) or a in b.takes or b in a.takes for a in self.contents for b in other.contents)
+
+    def can_stand_in_for(self, other: "Buffer") -> bool:
+        """Whether the two may begin at the same byte."""
+        return not any(a.excludes(b) for a in self.contents for b in other.contents)
+
+
+def _only_lent(content: Content) -> bool:
+    """Whether every reader of a content uses it as scratch memory."""
+    uses = list(content.root.uses)
+    if content.views or not uses:
+        return False
+    for use in uses:
+        trait = use.operation.get_trait(Splits)
+        names = trait.scratch if trait is not None else ()
+        if not any(getattr(use.operation, name, None) is content.root for name in names):
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy that is due: the tile in operand `index` of `op` needs a buffer of its own there."""
+
+    op: Operation
+    index: int
+    reason: str
+
+    @property
+    def value(self) -> SSAValue:
+        """The tile to copy."""
+        return self.op.operands[self.index]
+
+
+class TileBuffers:
+    """The buffers of a function on a machine, and the copies without which they do not suffice."""
+
+    def __init__(self, function: FuncOp, target: Target):
+        self.lifetimes = Lifetimes(function)
+        self.copies: list[Copy] = []
+        self._of: dict[Content, Buffer] = {}
+        for content in self.lifetimes:
+            if not content.foreign and content.type.memory is not None:
+                self._of[content] = Buffer([content], bytes_of(content.type, target))
+        self._join()
+
+    def __iter__(self) -> Iterator[Buffer]:
+        """Every buffer once, in the order in which they come into use."""
+        return iter(sorted(dict.fromkeys(self._of.values()), key=lambda buffer: buffer.start))
+
+    def holds(self, value: SSAValue) -> Buffer | None:
+        """The buffer that a tile lies in; None for one in a slot of a ring."""
+        return self._of.get(self.lifetimes[value])
+
+    def of(self, content: Content) -> Buffer | None:
+        """The buffer of a content; None for one in a slot of a ring."""
+        return self._of.get(content)
+
+    # --- merging ---------------------------------------------------------------------------------------------
+
+    def _join(self) -> None:
+        for op in self.lifetimes.in_place_ops():
+            index = next(i for i, operand in enumerate(op.operands) if operand is viewed(op))
+            self._merge_source(self.lifetimes[op.results[0]], op, index, "it is read again after it was written to")
+        inits: list[tuple[Content, Operation, int]] = []
+        for op in reversed(list(self.lifetimes.compound_ops())):
+            for targets, sources in tile_joins(op):
+                first, *rest = (self.lifetimes[target] for target in targets)
+                for other in rest:
+                    self._unite(first, other)
+                for source, index in sources:
+                    if source is op:
+                        inits.append((first, source, index))
+                    else:
+                        self._merge_source(first, source, index, "the tile before it is read after it is made")
+        for first, source, index in inits:
+            self._merge_source(first, source, index, "it is read again after the loop began")
+
+    def _merge_source(self, target: Content, op: Operation, index: int, reason: str) -> None:
+        value = op.operands[index]
+        source = self.lifetimes[value]
+        if source.foreign:
+            self.copies.append(Copy(op, index, source.foreign))
+        elif not self.lifetimes.is_whole(value):
+            self.copies.append(Copy(op, index, "it is a part of another tile"))
+        elif not self._unite(target, source):
+            self.copies.append(Copy(op, index, reason))
+
+    def _unite(self, a: Content, b: Content) -> bool:
+        left, right = self._of[a], self._of[b]
+        if left is right:
+            return True
+        if left.space is not right.space or not left.can_stand_in_for(right):
+            return False
+        left.contents += right.contents
+        left.size = max(left.size, right.size)
+        for content in right.contents:
+            self._of[content] = left
+        return True
+
+
+def peak(buffers: Sequence[Buffer], of: TileBuffers) -> list[Buffer]:
+    """The buffers that are needed at once where most bytes are."""
+    mine = set(buffers)
+    events: list[tuple[int, int, Content]] = []
+    for buffer in buffers:
+        for content in buffer.contents:
+            for start, end in content.segments:
+                events += [(start, 1, content), (end + 1, 0, content)]
+    events.sort(key=lambda event: event[:2])
+    alive: Counter[Buffer] = Counter()
+    most, best = 0, list[Buffer]()
+    for position, begins, content in events:
+        buffer = of.of(content)
+        assert buffer is not None
+        alive[buffer] += 1 if begins else -1
+        if begins:
+            read = [b for c in content.clobbers if (b := of.of(c)) is not None] if position == content.start else []
+            now = dict.fromkeys([*(+alive), *(b for b in read if b in mine)])
+            if (size := sum(b.size for b in now)) > most:
+                most, best = size, list(now)
+    return best

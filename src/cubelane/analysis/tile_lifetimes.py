@@ -1,0 +1,296 @@
+"""What tiles hold, and from where to where it is needed (spec/front.md 4.1).
+
+A *content* is what one op writes into a tile, or what arrives in a loop carry or an if-result. Views (a slice, a
+reshape) show a content that is there already. Positions count the ops of a function in program order, two a piece: an
+op reads at its even position and writes at the odd one behind it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import IfOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from cubelane.analysis.tile_layout import (
+    cell_order,
+    is_contiguous,
+    matrix_shape,
+    window_is_contiguous,
+)
+from cubelane.analysis.value_flow import joins_of
+from cubelane.ir.tile.channel import PopOp
+from cubelane.ir.traits import Cost, CostClass, InPlace, Overwrites, Split, Splits
+from cubelane.ir.types import TileType
+
+Segment = tuple[int, int]
+"""Positions from the first to the last, both included."""
+
+
+@dataclass(eq=False)
+class Content:
+    """What is written once. It is needed in `segments`: a branch that does not use it is a gap."""
+
+    root: SSAValue
+    segments: list[Segment] = field(default_factory=list[Segment])
+    views: list[SSAValue] = field(default_factory=list[SSAValue])
+    clobbers: list["Content"] = field(default_factory=list["Content"])
+    """Operands that are still read while this is written: no byte may be shared with them."""
+    takes: list["Content"] = field(default_factory=list["Content"])
+    """Operands cell by cell behind which this may be written: exactly the same bytes are as good as none."""
+
+    @property
+    def type(self) -> TileType:
+        """The type of the tile."""
+        kind = self.root.type
+        assert isinstance(kind, TileType)
+        return kind
+
+    @property
+    def start(self) -> int:
+        """Where it is written."""
+        return self.segments[0][0]
+
+    @property
+    def end(self) -> int:
+        """Where it is read last."""
+        return max(last for _, last in self.segments)
+
+    @property
+    def foreign(self) -> str | None:
+        """Where it lies when that is not memory of the function: a slot of a ring, or what a caller handed over."""
+        owner = self.root.owner
+        if isinstance(owner, PopOp):
+            return "it lies in a slot of a ring"
+        return "it is a parameter" if isinstance(owner, Block) and isinstance(owner.parent_op(), FuncOp) else None
+
+    def meets(self, other: "Content") -> bool:
+        """Whether both are needed at some position."""
+        return any(a <= d and c <= b for a, b in self.segments for c, d in other.segments)
+
+    def excludes(self, other: "Content") -> bool:
+        """Whether the two can never have the same place."""
+        return self.meets(other) or other in self.clobbers or self in other.clobbers
+
+
+def is_view(op: Operation) -> bool:
+    """Whether the op shows the content of its operand and writes nothing."""
+    cost = op.get_trait(Cost)
+    return op.has_trait(InPlace) and cost is not None and cost.cost is CostClass.FREE
+
+
+def viewed(op: Operation) -> SSAValue:
+    """The operand that an in-place op works on."""
+    trait = op.get_trait(InPlace)
+    assert trait is not None
+    value: SSAValue = getattr(op, trait.operand)
+    return value
+
+
+def is_window(op: Operation) -> bool:
+    """Whether a view shows a part of its operand only."""
+    trait = op.get_trait(Splits)
+    return trait is not None and trait.behaviour is Split.SLICES
+
+
+def may_take(op: Operation, operand: SSAValue, result: SSAValue) -> bool:
+    """Whether an op may write its result cell by cell over an operand."""
+    old, new = operand.type, result.type
+    if not isinstance(old, TileType) or not isinstance(new, TileType):
+        return False
+    trait, base = op.get_trait(Splits), op.get_trait(Overwrites)
+    lent = () if trait is None else (*trait.scratch, *trait.packed)
+    if any(getattr(op, name, None) is operand for name in lent):
+        return False
+    if old.replaced(valid=new.valid, pad=new.data.pad, address=None) != new.replaced(address=None):
+        return False
+    if base is not None:
+        others = [o for o in op.operands if o is operand]
+        return getattr(op, base.operand) is operand and len(others) == 1
+    return trait is not None and trait.behaviour is Split.ELEMENTWISE
+
+
+class Lifetimes:
+    """All contents of a function."""
+
+    def __init__(self, function: FuncOp):
+        self.function = function
+        self.enter: dict[Operation, int] = {}
+        self.leave: dict[Operation, int] = {}
+        self.entry: dict[Block, int] = {}
+        self._contents: dict[SSAValue, Content] = {}
+        self._shown: dict[SSAValue, SSAValue] = {}
+        self._inside: set[SSAValue] = set()
+        self._number(function.body.block, 0)
+        self._arguments(function.body.block)
+        for op in self.enter:
+            self._define(op)
+        for content in self:
+            content.segments = self._segments(content)
+        for op in self.enter:
+            self._relate(op)
+
+    def __iter__(self) -> Iterator[Content]:
+        return iter(self._contents.values())
+
+    def __getitem__(self, value: SSAValue) -> Content:
+        """The content that a tile shows."""
+        return self._contents[self._shown.get(value, value)]
+
+    def is_whole(self, value: SSAValue) -> bool:
+        """Whether the tile shows all cells of its content, from the first byte on."""
+        return value not in self._inside
+
+    def in_place_ops(self) -> Iterator[Operation]:
+        """The ops that write into the memory of an operand."""
+        for op in self.enter:
+            if op.has_trait(InPlace) and not is_view(op):
+                yield op
+
+    def compound_ops(self) -> Iterator[Operation]:
+        """Loops and branches, from the outside in."""
+        return (op for op in self.enter if op.regions)
+
+    # --- building --------------------------------------------------------------------------------------------
+
+    def _number(self, block: Block, position: int) -> int:
+        self.entry[block] = position
+        position += 1
+        for op in block.ops:
+            self.enter[op] = position
+            position += 1
+            for region in op.regions:
+                for inner in region.blocks:
+                    position = self._number(inner, position)
+            self.leave[op] = position if op.regions else self.enter[op]
+            position += 1
+        return position
+
+    def _new(self, value: SSAValue) -> None:
+        if isinstance(value.type, TileType):
+            self._contents[value] = Content(value)
+
+    def _arguments(self, block: Block) -> None:
+        for argument in block.args:
+            self._new(argument)
+
+    def _define(self, op: Operation) -> None:
+        if is_view(op):
+            source, result = viewed(op), op.results[0]
+            self._shown[result] = root = self._shown.get(source, source)
+            self._contents[root].views.append(result)
+            if source in self._inside or (is_window(op) and not _same_box(source, result)):
+                self._inside.add(result)
+            return
+        for region in op.regions:
+            for block in region.blocks:
+                self._arguments(block)
+        for result in op.results:
+            self._new(result)
+
+    def _segments(self, content: Content) -> list[Segment]:
+        owner = content.root.owner
+        home = owner if isinstance(owner, Block) else owner.parent_block()
+        assert home is not None
+        start = 2 * (self.entry[owner] if isinstance(owner, Block) else self.leave[owner]) + 1
+        readers = [use.operation for value in (content.root, *content.views) for use in value.uses]
+        return self._reads_in(home, start, readers)
+
+    def _reads_in(self, home: Block, start: int, readers: Sequence[Operation]) -> list[Segment]:
+        """From `start` to the last of the readers; a loop around a reader counts whole, of a branch the arm with it."""
+        under: dict[Operation, list[Operation]] = {}
+        for reader in readers:
+            top = reader
+            while top.parent_block() is not home:
+                parent = top.parent_op()
+                assert parent is not None
+                top = parent
+            under.setdefault(top, []).append(reader)
+        if not under:
+            return [(start, start)]
+        last = max(under, key=lambda op: self.enter[op])
+        nested = [reader for reader in under[last] if reader is not last]
+        if not nested:
+            return [(start, 2 * self.enter[last])]
+        if not isinstance(last, IfOp):
+            return [(start, 2 * self.leave[last])]
+        segments = [(start, 2 * self.enter[last])]
+        for region in last.regions:
+            for arm in region.blocks:
+                inside = [reader for reader in nested if _is_in(reader, arm)]
+                if inside:
+                    segments += self._reads_in(arm, 2 * self.entry[arm], inside)
+        return segments
+
+    def _relate(self, op: Operation) -> None:
+        if op.regions or is_view(op):
+            return
+        base = viewed(op) if op.has_trait(InPlace) else None
+        for result in op.results:
+            content = self._contents.get(result)
+            if content is None:
+                continue
+            for operand in op.operands:
+                if isinstance(operand.type, TileType) and operand is not base:
+                    taken = may_take(op, operand, result) and self.is_whole(operand)
+                    (content.takes if taken else content.clobbers).append(self[operand])
+
+
+def _is_in(op: Operation, block: Block) -> bool:
+    """Whether an op lies in a block, however deep."""
+    current: Operation | None = op
+    while current is not None and current.parent_block() is not block:
+        current = current.parent_op()
+    return current is not None
+
+
+def _same_box(source: SSAValue, result: SSAValue) -> bool:
+    return (
+        isinstance(source.type, TileType)
+        and isinstance(result.type, TileType)
+        and source.type.shape == result.type.shape
+    )
+
+
+def view_problem(op: Operation, source_is_whole: bool) -> str | None:
+    """Why the bytes of the operand cannot be read as the result of a view; None when they can."""
+    source, result = viewed(op).type, op.results[0].type
+    assert isinstance(source, TileType) and isinstance(result, TileType)
+    trait = op.get_trait(Splits)
+    behaviour = None if trait is None else trait.behaviour
+    if behaviour in (Split.RESHAPES, Split.REINTERPRETS):
+        if behaviour is Split.RESHAPES and source_is_whole and _same_order(source, result):
+            return None
+        if not _in_one_piece(viewed(op)):
+            return "its operand is a part of a tile with gaps between the rows"
+        if not is_contiguous(source) or not is_contiguous(result):
+            return "the cells do not lie in memory row by row"
+    if behaviour is Split.TRANSPOSES:
+        if not source_is_whole:
+            return "its operand is a part of a tile"
+        if (cell_order(source).T != cell_order(result)).any():
+            return "swapping the axes would move cells"
+    return None
+
+
+def _same_order(source: TileType, result: TileType) -> bool:
+    return bool((cell_order(source).reshape(-1) == cell_order(result).reshape(-1)).all())
+
+
+def _in_one_piece(value: SSAValue) -> bool:
+    """Whether the rows of a tile follow each other without gaps; those of a window of a tile may not."""
+    owner = value.owner
+    if not isinstance(owner, Operation) or not is_view(owner):
+        return True
+    outer = viewed(owner)
+    if is_window(owner) and not _same_box(outer, value):
+        assert isinstance(outer.type, TileType) and isinstance(value.type, TileType)
+        return window_is_contiguous(outer.type, matrix_shape(value.type)) and _in_one_piece(outer)
+    return _in_one_piece(outer)
+
+
+def tile_joins(op: Operation) -> Iterator[tuple[tuple[SSAValue, ...], tuple[tuple[Operation, int], ...]]]:
+    """The joins of a compound op that carry tiles: the values that share a place, the operands that arrive there."""
+    for join in joins_of(op):
+        if isinstance(join.targets[0].type, TileType):
+            yield join.targets, tuple((slot.op, slot.index) for slot in join.sources)

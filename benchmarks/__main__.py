@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("startup", "chains", "split_pass", "simulator", "micro_machine")
+NAMES = ("startup", "chains", "split_pass", "simulator", "pto", "micro_machine")
 
 
 def main() -> None:

@@ -3,21 +3,24 @@
 import os
 from collections import Counter
 
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, event, given, note, settings
+from hypothesis import strategies as st
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from cubelane.analysis.pto_emission import findings
 from cubelane.analysis.pto_purity import foreign_work
+from cubelane.ir.collector import paused
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.pto.attrs import kind_of
 from cubelane.ir.pto.text import print_pto, read_pto, verify_pto
 from cubelane.passes.pto.pipeline import NORMALIZATION, VPTO, run
 
 from .generator import kernels
+from .stamps import stamped
 
-EXAMPLES = int(os.environ.get("CUBELANE_PTO_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("CUBELANE_PTO_EXAMPLES", "60"))
 MAY_REPEAT = ("pto.load_scalar",)
 
 
@@ -38,29 +41,22 @@ def check_dominance(op: Operation, known: set[SSAValue]) -> None:
                 inner |= set(nested.results)
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(kernels())
-def test_every_op_lands_on_one_core_in_order_or_the_module_is_refused(text: str):
-    program = read_pto(text, "r.pto")
-    before = idents(program)
-    printed = print_pto(program)
+def judge(program: ModuleOp) -> str:
+    """Splits a program and checks the law; gives what happened to it."""
+    before, untouched = idents(program), program.clone()
     try:
         run(NORMALIZATION[:2], program)
     except Diagnostic as problem:
-        event(f"refused: {problem.code}")
         assert problem.location.line > 0 and problem.instead
-        assert print_pto(program) == printed
-        return
+        assert program.is_structurally_equivalent(untouched)
+        return f"refused: {problem.code}"
     assert Counter(idents(program)) == Counter(before)
     try:
         run((NORMALIZATION[2], *VPTO[:3]), program)
     except Diagnostic as problem:
-        event(f"refused: {problem.code}")
         assert problem.location.line > 0
         assert problem.code in ("value-crosses-section", "kindless-module")
-        return
-    event(f"split into {len(program.body.block.ops)}")
-    verify_pto(program)
+        return f"refused: {problem.code}"
     position = {ident: index for index, ident in enumerate(before)}
     landed: list[int] = []
     for child in program.body.block.ops:
@@ -72,7 +68,30 @@ def test_every_op_lands_on_one_core_in_order_or_the_module_is_refused(text: str)
         assert order == sorted(order)
         landed += idents(child)
     assert Counter(landed) == Counter(before)
-    assert print_pto(read_pto(print_pto(program))) == print_pto(program)
+    return f"split into {len(program.body.block.ops)}"
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(kernels())
+def test_every_op_lands_on_one_core_in_order_or_the_module_is_refused(text: str):
+    program = read_pto(text, "r.pto")
+    outcome = judge(program)
+    event(outcome)
+    if outcome.startswith("split"):
+        verify_pto(program)
+        assert print_pto(read_pto(print_pto(program))) == print_pto(program)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 2**32))
+def test_five_thousand_modules_made_in_memory_keep_the_law(seed: int):
+    with paused():
+        for number in range(seed, seed + 100):
+            try:
+                judge(stamped(number))
+            except AssertionError:
+                note(print_pto(stamped(number)))
+                raise
 
 
 def test_block_arguments_count_as_visible():

@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from cubelane.analysis.pto_emission import unexpanded_tile_ops, unsupported_distributions
 from cubelane.analysis.pto_purity import runs_twice
+from cubelane.ir.collector import paused
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.pto.attrs import BACKEND, TARGET_ARCH
 from cubelane.ir.pto.op import PtoOp
@@ -43,6 +44,10 @@ class Job:
 
     def normalized(self) -> ModuleOp:
         """The verified program after the normalization group."""
+        with paused():
+            return self._normalized()
+
+    def _normalized(self) -> ModuleOp:
         try:
             program = read_pto(self.text, self.file)
             set_arch(program, self.arch)
@@ -57,7 +62,11 @@ class Job:
 
     def vpto(self) -> ModuleOp:
         """The program as one child module per kind of core."""
-        program = self.normalized()
+        with paused():
+            return self._vpto()
+
+    def _vpto(self) -> ModuleOp:
+        program = self._normalized()
         self.warnings += [
             f"{Location.of(op)}: '{op.name}' lies outside the sections, so both cores run it"
             for op in runs_twice(program)

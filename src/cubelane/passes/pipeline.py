@@ -108,6 +108,7 @@ BY_NAME: dict[str, Pass] = {stage.name: stage for stage in PASSES}
 VERIFIERS: dict[str, tuple[str, str]] = {
     REGIONS: ("cubelane.passes.tile.verify_aiv_split", "verify-aiv-split"),
     EXPANDED: ("cubelane.passes.tile.verify_mixed_kernel_expanded", "verify-mixed-kernel-expanded"),
+    ADDRESSES: ("cubelane.passes.tile.verify_memory_addr", "verify-memory-addr"),
 }
 """Properties that are verified behind every pass that produces them: where the verifier lives, and its name."""
 

@@ -9,7 +9,8 @@ from cubelane.check.compare import Comparisons, compare
 from cubelane.check.execute import run_group, run_reference
 from cubelane.check.kernel_file import Arrays
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.kernel import FunctionKind, functions_of, kind_of
+from cubelane.ir.kernel import DUAL_DISPATCH, SPLIT_AIV, FunctionKind, flag, functions_of, kind_of
+from cubelane.passes import pipeline
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,16 @@ def is_expanded(module: ModuleOp) -> bool:
     return any(kind_of(f) in (FunctionKind.AIC, FunctionKind.AIV) for f in functions_of(module))
 
 
+def runnable(module: ModuleOp) -> ModuleOp:
+    """What to run of an expanded program: where lane 1 has not been told what is left for it, a copy in which it has.
+
+    A kernel without split is dispatched to both lanes; until `split-vector-kernel` both would do all the work.
+    """
+    if not any(flag(f, DUAL_DISPATCH) and not flag(f, SPLIT_AIV) for f in functions_of(module)):
+        return module
+    return pipeline.pass_named("split-vector-kernel")(module.clone())
+
+
 def validate(
     stages: Iterable[tuple[str, ModuleOp]],
     inputs: Arrays,
@@ -51,7 +62,7 @@ def validate(
     verdicts: list[PassVerdict] = []
     for name, module in stages:
         if is_expanded(module):
-            run = run_group(module, inputs)
+            run = run_group(runnable(module), inputs)
             outputs, findings = run.outputs, tuple(run.findings)
         else:
             outputs, findings = run_reference(module, inputs), ()

@@ -23,7 +23,7 @@ from cubelane.check.execute import run_group, run_reference
 from cubelane.check.fuzz.liveness import lost_ops
 from cubelane.check.fuzz.program import TOLERANCE, Program, inputs_of
 from cubelane.check.protocol import check_protocol
-from cubelane.check.validate import is_expanded
+from cubelane.check.validate import is_expanded, runnable
 from cubelane.ir.context import shared_context
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import TARGET
@@ -206,7 +206,7 @@ class _Check:
         """Runs the program and compares it with what it meant before any pass."""
         try:
             if is_expanded(module):
-                run = run_group(module, self.given)
+                run = run_group(runnable(module), self.given)
                 outputs = run.outputs
                 if run.findings:
                     raise self.finding(run.findings[0].code, run.findings[0], run.findings[0].code)

@@ -68,9 +68,21 @@ class RegionGenerator(TensorGenerator):
         text = f"pl.matmul({gathered.name}, {other.name}, out_dtype=pl.FP32)"
         return self.b.let(gathered.rows, 16, text, whole=gathered.whole)
 
+    def seldom(self) -> bool:
+        """For what a refusal is expected of."""
+        return self.choose((False,) * 15 + (True,))
+
+    def product(self) -> None:
+        """Cube work has no place in a region; vector work stands for it nearly always."""
+        super().product() if self.seldom() else self.binary()
+
     def full_width(self, crossing: Value) -> Value | None:
         """The body as if there were one lane; the pass shares it out."""
-        self.same(crossing, f"pl.mul({crossing.name}, 0.125)")
+        if self.seldom():
+            self.same(crossing, f"pl.mul({crossing.name}, 0.125)")
+        else:
+            source = self.b.tensor(crossing.shape)
+            self.b.let(*crossing.shape, f"pl.slice({source.name}, {list(crossing.shape)}, [0, 0])")
         for _ in range(self.choose((2, 1, 3, 5))):
             self.step(0)
         for _ in range(self.choose((1, 1, 2))):
@@ -96,15 +108,18 @@ class RegionGenerator(TensorGenerator):
         return None
 
     def task(self, crossing: Value) -> Value | None:
-        """A body that both lanes run on whole tiles."""
-        if self.choose((True, True, False)):
-            self.b.let(*crossing.shape, f"pl.aiv_shard({crossing.name})", whole=crossing.whole)
+        """A body without split: each lane works on whole tiles of its own."""
+        rows, columns = crossing.shape
+        if self.seldom():
+            self.b.let(rows, columns, f"pl.aiv_shard({crossing.name})", whole=crossing.whole)
         else:
-            source = self.b.tensor(crossing.shape)
-            self.b.let(*crossing.shape, f"pl.slice({source.name}, {list(crossing.shape)}, [0, 0])")
+            source = self.b.tensor((2 * rows, columns))
+            self.b.let(rows, columns, f"pl.slice({source.name}, [{rows}, {columns}], [{self.lane} * {rows}, 0])")
         for _ in range(self.choose((1, 2, 3))):
             self.step(0)
-        self.store(self.choose(self.b.floats()))
+        value = self.choose(self.b.floats())
+        output = self.b.tensor((2 * value.rows, value.columns), "FP32", OUTPUT).name
+        self.b.put(f"{output} = pl.assemble({output}, {value.name}, [{self.lane} * {value.rows}, 0])")
         return None
 
     # --- one lane's part -----------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
 from cubelane.ir.kernel import SplitRegionOp, YieldOp, functions_of, kind_of
 from cubelane.ir.tile.channel import SubblockIdxOp
+from cubelane.ir.traits import Split, Splits
 from cubelane.passes.tile.placement import insert
 
 
@@ -40,12 +41,15 @@ def drop_unused_outputs(region: SplitRegionOp) -> SplitRegionOp:
 def removable(op: Operation) -> bool:
     """Whether an op can go once its results are not used: it computes, or it only reads memory.
 
-    The lane index stays: a split region begins with it.
+    The lane index stays: a split region begins with it. So do the boundary ops: by them one sees that the body of a
+    region is written for one lane.
     """
+    splits = op.get_trait(Splits)
     if (
         op.regions
         or not op.results
         or isinstance(op, SubblockIdxOp)
+        or (splits is not None and splits.behaviour is Split.BOUNDARY)
         or any(result.first_use is not None for result in op.results)
     ):
         return False

@@ -7,7 +7,10 @@ compiled = cl.compile(kernel, target="a2a3")    # kernel: a @pl.program, a @pl.f
 compiled.judge().equal
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from cubelane.language.runner import install_runner
 
 if TYPE_CHECKING:
     from cubelane.check.compiled import CompiledKernel, compile_kernel
@@ -25,11 +28,17 @@ _HOMES = {
 }
 
 
+def _run_kernel(kernel: Any, action: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Runs a `@pl.jit` kernel; the compiler is loaded when the first one runs."""
+    return import_module("cubelane.check.jit").run(kernel, action, arguments, keywords)
+
+
+install_runner(_run_kernel)
+
+
 def __getattr__(name: str) -> Any:
     """Loads what is heavy when somebody asks for it."""
     if name not in _HOMES:
         raise AttributeError(f"module 'cubelane' has no attribute {name!r}")
-    from importlib import import_module
-
     module, attribute = _HOMES[name]
     return getattr(import_module(module), attribute)

@@ -50,7 +50,13 @@ def read_program(spec: str) -> ModuleOp:
             Location(str(path)),
             code="encoding",
         ) from None
-    return language.parse(text, str(path), wanted)
+    try:
+        return language.parse(text, str(path), wanted)
+    except language.NeedsArguments:
+        inputs = read_judge(path).inputs
+        if inputs is None:
+            raise
+        return language.parse(text, str(path), wanted, inputs())
 
 
 def read_judge(path: Path) -> Judge:

@@ -11,6 +11,7 @@ from cubelane.check.arrays import array_dtype
 from cubelane.check.reference_values import Cells, Memory, Undefined
 from cubelane.check.reference_words import WORDS, is_integer
 from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.extents import extent_value
 from cubelane.ir.surface import OPERAND_KINDS, Kind, SurfaceOp, python_value
 from cubelane.ir.traits import Meaning, Split, Splits
 from cubelane.ir.types import DYNAMIC, TensorType, TileType
@@ -90,7 +91,8 @@ class Evaluator:
                 for d, n in zip(value.type.shape, content.data.shape, strict=True):
                     if isinstance(d, str):
                         symbols[d] = n
-        return tuple(symbols.get(d, -1) if isinstance(d, str) else d for d in type_.shape)
+        known = (extent_value(d, symbols) if isinstance(d, str) else d for d in type_.shape)
+        return tuple(-1 if d is None else d for d in known)
 
     def _valid(
         self,
@@ -187,6 +189,16 @@ class Evaluator:
         def fill_pad(tile: Any, valid: Sequence[int], pad: str) -> Any:
             return WORDS["fill_pad"](tile, valid, pad, self._operand_dtype(op))
 
+        def elsewhere(*_: Any) -> None:
+            """Has no effect on this device."""
+
+        def wait_for(signal: Any, position: Sequence[int], value: int, comparison: str) -> None:
+            have = read(signal, position)
+            ordered = {"eq": have == value, "ne": have != value, "lt": have < value, "gt": have > value}
+            ordered |= {"le": not ordered["gt"], "ge": not ordered["lt"]}
+            if not ordered[comparison]:
+                raise ValueError(f"waits for a signal that no peer sends here: it is {have}, not {comparison} {value}")
+
         def poison(shape: Sequence[int], dtype: Any) -> Any:
             array = self.undefined.fill(shape, dtype)
             return array if self.in_kernel else Memory(array)
@@ -203,6 +215,9 @@ class Evaluator:
             "block": lambda: 0,
             "blocks": lambda: 1,
             "lane": lambda: 0,
+            "notify": elsewhere,
+            "defer_wait": elsewhere,
+            "wait_for": wait_for,
         }
 
     @staticmethod

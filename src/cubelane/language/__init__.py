@@ -35,6 +35,7 @@ from cubelane.language.vocabulary import (
     AtomicType,
     CompactMode,
     DataType,
+    DistributedTensor,
     FunctionType,
     InOut,
     Level,
@@ -42,6 +43,7 @@ from cubelane.language.vocabulary import (
     MemorySpace,
     MemRef,
     MemRefType,
+    NotifyOp,
     Out,
     PadValue,
     PipeType,
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
     from cubelane.language.decorators import function, inline, jit, program
     from cubelane.language.errors import (
         InvalidOperationError,
+        NeedsArguments,
         ParserError,
         ParserSyntaxError,
         ParserTypeError,
@@ -116,6 +119,7 @@ __all__ = [
     "AtomicType",
     "CompactMode",
     "DataType",
+    "DistributedTensor",
     "FunctionType",
     "InOut",
     "InvalidOperationError",
@@ -124,6 +128,8 @@ __all__ = [
     "MemRef",
     "MemRefType",
     "MemorySpace",
+    "NeedsArguments",
+    "NotifyOp",
     "Out",
     "PadValue",
     "ParserError",
@@ -176,6 +182,7 @@ _LAZY: dict[str, str] = {
     **dict.fromkeys(
         (
             "InvalidOperationError",
+            "NeedsArguments",
             "ParserError",
             "ParserSyntaxError",
             "ParserTypeError",

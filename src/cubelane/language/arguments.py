@@ -178,7 +178,7 @@ class Binder:
         )
 
     def _integer(self, value: Any, node: ast.AST) -> int:
-        if isinstance(value, vocabulary.AtomicType):
+        if isinstance(value, vocabulary.AtomicType | vocabulary.NotifyOp):
             return value.value
         if isinstance(value, Literal) and isinstance(value.value, bool):
             return int(value.value)

@@ -3,20 +3,24 @@
 import ast
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol
 
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import MemoryWriteEffect
 
+from cubelane.ir.diagnostic import Location
+from cubelane.ir.extents import extent_tree
 from cubelane.ir.gm import DimOp
 from cubelane.ir.narrowing import is_value
+from cubelane.ir.surface import Bound
 from cubelane.ir.types import SplitMode, TensorType
+from cubelane.language.arguments import Arguments
 from cubelane.language.errors import UndefinedVariableError
 from cubelane.language.evaluate import Evaluator
 from cubelane.language.flow import Liveness
+from cubelane.language.operators import BINARY
 from cubelane.language.scalars import Arithmetic
 from cubelane.language.source import Source
 from cubelane.language.values import Emitter, Literal
@@ -47,6 +51,14 @@ class Definition:
         """Its name."""
         return self.node.name
 
+    def renamed(self, name: str) -> "Definition":
+        """The same function under another name."""
+        if name == self.name:
+            return self
+        n = self.node
+        made = ast.FunctionDef(name, n.args, n.body, n.decorator_list, n.returns, None)
+        return replace(self, node=ast.copy_location(made, n))
+
 
 class Functions(Protocol):
     """The functions of the program that is being read."""
@@ -57,6 +69,10 @@ class Functions(Protocol):
 
     def outside(self, definition: Definition, at: ast.AST) -> Signature:
         """The signature of a function from outside the program, which becomes a part of it."""
+        ...
+
+    def template(self, template: Any, given: Arguments, at: Location) -> tuple[Signature, list[Any]]:
+        """The signature of what the arguments make of a `@pl.jit` function, and the arguments it takes at run time."""
         ...
 
 
@@ -125,17 +141,31 @@ class Body:
         return Evaluator(_Visible(self.names, self.environment))
 
     def symbol(self, symbol: Symbol, node: ast.AST) -> SSAValue:
-        """A run-time extent as a number: the extent of the parameter axis that carries its name."""
-        for argument in self.entry.args:
-            if isinstance(argument.type, TensorType) and symbol.name in argument.type.shape:
-                axis = argument.type.shape.index(symbol.name)
-                op = DimOp.build(
-                    operands=[argument],
-                    properties={"axis": IntegerAttr(axis, 64)},
-                    result_types=[DimOp.result_type(None)],  # pyright: ignore[reportArgumentType]
-                )
-                return self.emitter.emit(op, node).results[0]
+        """A run-time extent as a number: the extent of the parameter axis that carries it, or what it is made of."""
+        known = self._extent(symbol.name, node)
+        if known is not None:
+            return known
+        tree = extent_tree(symbol.name)
+        if isinstance(tree, ast.BinOp):
+            operands = [self._part(part, node) for part in (tree.left, tree.right)]
+            return self.arithmetic.binary(BINARY[type(tree.op)], operands[0], operands[1], node)
         raise UndefinedVariableError(f"no parameter has the extent `{symbol.name}`", self.emitter.place(node))
+
+    def _part(self, tree: ast.expr, node: ast.AST) -> SSAValue | Literal:
+        return (
+            Literal(tree.value)
+            if isinstance(tree, ast.Constant) and isinstance(tree.value, int)
+            else self.symbol(Symbol(ast.unparse(tree)), node)
+        )
+
+    def _extent(self, extent: str, node: ast.AST) -> SSAValue | None:
+        """The extent of the parameter axis that carries this text; None if there is none."""
+        for argument in self.entry.args:
+            if isinstance(argument.type, TensorType) and extent in argument.type.shape:
+                axis = argument.type.shape.index(extent)
+                made = DimOp.from_call(Bound({"source": argument, "axis": axis}))
+                return self.emitter.emit(made, node).results[0]
+        return None
 
 
 class _Visible(Mapping[str, Any]):

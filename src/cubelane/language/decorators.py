@@ -6,7 +6,6 @@ The decorated body is read, never executed. Names that the kernel does not bind 
 import ast
 import inspect
 import math
-import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -24,6 +23,7 @@ from cubelane.language.kernel_module import Program
 from cubelane.language.parser import Written, build, decorated, program_of
 from cubelane.language.source import Source, read
 from cubelane.language.specialize import JitFunction
+from cubelane.language.templates import Template, template_of
 from cubelane.language.vocabulary import DataType, Form, Symbol
 
 LANGUAGE = "cubelane.language"
@@ -84,6 +84,8 @@ def meaning(value: Any) -> Any:
     """What a Python object means in a kernel."""
     if isinstance(value, Kernel):
         return value.definition
+    if isinstance(value, JitFunction):
+        return value.template
     if isinstance(value, ModuleType):
         if value.__name__ == LANGUAGE:
             return Module(())
@@ -128,15 +130,22 @@ def source_of(python: Any) -> tuple[Source, ast.AST]:
     return source, node.body[0] if indented else node
 
 
+def caller() -> FrameType | None:
+    """The frame that called the function this is called from."""
+    here = inspect.currentframe()
+    inner = here.f_back if here is not None else None
+    return inner.f_back if inner is not None else None
+
+
 def program(cls: Any = None, *, strict_ssa: bool = False) -> Any:
     """Reads the functions of a class: `@pl.program class P: ...` gives the program."""
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    frame = caller()
     if cls is None:
         return partial(_program, frame=frame)
     return _program(cls, frame)
 
 
-def _program(cls: Any, frame: FrameType) -> Program:
+def _program(cls: Any, frame: FrameType | None) -> Program:
     source, node = source_of(cls)
     assert isinstance(node, ast.ClassDef)
     environment = Environment(frame, cls)
@@ -147,7 +156,7 @@ def _program(cls: Any, frame: FrameType) -> Program:
 
 def function(python: Any = None, **keywords: Any) -> Any:
     """Marks a function of a program, or makes a kernel function of its own."""
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    frame = caller()
     if python is None:
         return partial(_function, frame=frame, inline_=False)
     return _function(python, frame, inline_=False)
@@ -155,10 +164,10 @@ def function(python: Any = None, **keywords: Any) -> Any:
 
 def inline(python: Any) -> Any:
     """Makes a function whose statements are put in place of every call."""
-    return _function(python, sys._getframe(1), inline_=True)  # pyright: ignore[reportPrivateUsage]
+    return _function(python, caller(), inline_=True)
 
 
-def _function(python: Any, frame: FrameType, inline_: bool) -> Any:
+def _function(python: Any, frame: FrameType | None, inline_: bool) -> Any:
     if "." in python.__qualname__.rpartition("<locals>.")[2]:
         return python  # a method: its program reads it
     source, node = source_of(python)
@@ -172,25 +181,43 @@ def _function(python: Any, frame: FrameType, inline_: bool) -> Any:
 class Jit:
     """`@pl.jit` and its variants: the types of the parameters come from the arguments of the call."""
 
-    def __init__(self, kind: str | None = None):
-        self._kind = kind
+    def __init__(self, variant: str = ""):
+        self._variant = variant
 
     def __call__(self, python: Any = None, **keywords: Any) -> Any:
-        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        frame = caller()
+        return partial(_jit, frame=frame) if python is None else _jit(python, frame)
 
-        def make(real: Any) -> JitFunction:
-            source, node = source_of(real)
-            assert isinstance(node, ast.FunctionDef)
-            return JitFunction(Definition(node, source, Environment(frame, real)), self._kind)
+    @property
+    def incore(self) -> "Jit":
+        """A function that runs on the core group and is called by other kernels."""
+        return Jit("incore")
 
-        return make if python is None else make(python)
+    @property
+    def opaque(self) -> "Jit":
+        """A function that holds scopes of its own and is called by other kernels."""
+        return Jit("opaque")
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "inline":
-            return inline
-        if name in ("incore", "opaque", "host"):
-            return Jit(name)
-        raise AttributeError(name)
+    @property
+    def inline(self) -> "Jit":
+        """A function whose statements are put in place of every call."""
+        return Jit("inline")
+
+    @property
+    def host(self) -> "Jit":
+        """A function of the host; refused where it is used."""
+        return Jit("host")
+
+
+def _jit(python: Any, frame: FrameType | None) -> Any:
+    source, node = source_of(python)
+    assert isinstance(node, ast.FunctionDef)
+    environment = Environment(frame, python)
+    found = decorated(node, environment)
+    if found is None:
+        raise ParserSyntaxError(f"`{node.name}` is not decorated with @pl.jit", source.place(node), instead="@pl.jit")
+    definition = template_of(node, found[1], Definition(node, source, environment))
+    return JitFunction(definition) if isinstance(definition, Template) else Kernel(definition, python)
 
 
 jit = Jit()

@@ -41,6 +41,12 @@ class KernelCountError(ParserSyntaxError, ValueError):
     CODE = "kernel-count"
 
 
+class NeedsArguments(ParserSyntaxError):
+    """A kernel whose types come from the arguments of a call, where there are none."""
+
+    CODE = "needs-arguments"
+
+
 class ParserTypeError(ParserError):
     """A value or an annotation of the wrong type."""
 

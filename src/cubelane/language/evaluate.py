@@ -7,16 +7,18 @@ Understood are literals, arithmetic on them, names bound to such values, and the
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from cubelane.language import vocabulary
-from cubelane.language.vocabulary import DataType, Form
+from cubelane.language.vocabulary import DataType, Form, Symbol
 
 MAX_BITS = 4096
 """How large an integer constant may grow."""
+MAX_EXTENT = 400
+"""How long the text of a run-time extent may grow."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +85,10 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "TileView": vocabulary.TileView,
     "MemRef": vocabulary.MemRef,
 }
-FORMS = ("Tensor", "Tile", "Scalar", "Out", "InOut", "Tuple", "Array")
+FORMS = ("Tensor", "DistributedTensor", "Tile", "Scalar", "Out", "InOut", "Tuple", "Array")
 ENUMS = (
     *("MemorySpace", "Mem", "TileLayout", "TensorLayout", "PadValue", "CompactMode", "SplitMode", "AtomicType"),
-    *("FunctionType", "Level", "Role", "PipeType"),
+    *("NotifyOp", "FunctionType", "Level", "Role", "PipeType"),
 )
 
 
@@ -106,6 +108,8 @@ def number(value: object) -> bool:
 
 def compute(operation: Callable[..., Any], *operands: Any) -> Any:
     """A folded number; NotConstant where Python has no answer or the number grows too large."""
+    if any(isinstance(o, Symbol) for o in operands):
+        return _extent(operation, operands)
     if not all(number(o) for o in operands):
         raise NotConstant
     if operation in (POWER, SHIFT) and abs(operands[1]) > MAX_BITS:
@@ -117,6 +121,17 @@ def compute(operation: Callable[..., Any], *operands: Any) -> Any:
     except (ArithmeticError, ValueError, TypeError):
         raise NotConstant from None
     if (isinstance(result, int) and result.bit_length() > MAX_BITS) or not number(result):
+        raise NotConstant
+    return result
+
+
+def _extent(operation: Callable[..., Any], operands: Sequence[Any]) -> Symbol:
+    """Arithmetic on a run-time extent, which stays an expression."""
+    try:
+        result = operation(*operands)
+    except (ArithmeticError, ValueError, TypeError):
+        raise NotConstant from None
+    if not isinstance(result, Symbol) or len(result.name) > MAX_EXTENT:
         raise NotConstant
     return result
 

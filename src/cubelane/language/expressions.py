@@ -11,6 +11,7 @@ from cubelane.ir.narrowing import is_tuple
 from cubelane.ir.types import TileType
 from cubelane.language import evaluate
 from cubelane.language.annotations import dtype_of
+from cubelane.language.arguments import Arguments
 from cubelane.language.body import Body, Definition
 from cubelane.language.calls import Calls, is_number, is_shaped
 from cubelane.language.errors import (
@@ -25,6 +26,7 @@ from cubelane.language.evaluate import Module, NotConstant, Runtime, TypedConsta
 from cubelane.language.operators import BINARY, FUNCTIONS
 from cubelane.language.registry import likeness, spaces_of
 from cubelane.language.subscripts import Subscripts
+from cubelane.language.templates import Template
 from cubelane.language.values import Literal, Missing, Popped, Several, described
 from cubelane.language.vocabulary import Symbol
 
@@ -345,6 +347,8 @@ class Expressions:
             given = self.calls.arguments(node, name)
             if known.inline:
                 return self.inline(known, given)
+            if isinstance(known, Template):
+                return self._template(known, given)
             return self.calls.function(self.body.functions.outside(known, node), given)
         if name in ("abs", "min", "max") and known is None:
             given = self.calls.arguments(node, name)
@@ -360,6 +364,15 @@ class Expressions:
             self.body.emitter.place(node),
             instead="make it a @pl.function, or @pl.inline it",
         )
+
+    def _template(self, template: Template, given: Arguments) -> Any:
+        """A call of a `@pl.jit` function: its types are those of the arguments."""
+        node = given.call
+        positional = [self.body.symbol(v, node) if isinstance(v, Symbol) else v for v in given.positional]
+        keywords = {k: self.body.symbol(v, node) if isinstance(v, Symbol) else v for k, v in given.keywords.items()}
+        typed = Arguments(node, positional, keywords, given.word)
+        signature, runtime = self.body.functions.template(template, typed, self.body.emitter.place(node))
+        return self.calls.function(signature, Arguments(node, runtime, {}, given.word))
 
     def _folded(self, name: str, values: list[Any], node: ast.AST) -> Any:
         """`abs`, `min`, `max` of scalars; of literals at once."""

@@ -4,7 +4,7 @@ import ast
 import gc
 import math
 from collections import ChainMap
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +16,11 @@ from xdsl.dialects.func import FuncOp
 from cubelane.ir import kernel
 from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.narrowing import is_tuple
+from cubelane.language.arguments import Arguments
 from cubelane.language.body import Definition, Signature
 from cubelane.language.errors import (
     KernelCountError,
+    NeedsArguments,
     ParserSyntaxError,
     UndefinedVariableError,
     UnsupportedFeatureError,
@@ -28,6 +30,7 @@ from cubelane.language.flow import target_names
 from cubelane.language.functions import Header, HeaderReader, read_function
 from cubelane.language.kernel_module import Program
 from cubelane.language.source import Source, read
+from cubelane.language.templates import Specializer, Template, template_of
 
 
 @dataclass
@@ -48,6 +51,7 @@ class File:
     environment: dict[str, Any] = field(default_factory=dict[str, Any])
     programs: list[Written] = field(default_factory=list[Written])
     functions: list[Definition] = field(default_factory=list[Definition])
+    templates: list[Template] = field(default_factory=list[Template])
 
 
 class ProgramReader:
@@ -58,6 +62,7 @@ class ProgramReader:
         self.headers: dict[str, Header] = {}
         self.done: dict[str, FuncOp] = {}
         self.open: list[str] = []
+        self.templates: dict[tuple[int, Hashable], Definition] = {}
 
     def module(self) -> Program:
         """The module, functions in the order of the text, those from outside first."""
@@ -110,6 +115,18 @@ class ProgramReader:
         assert signature is not None
         return signature
 
+    def template(self, template: Template, given: Arguments, at: Location) -> tuple[Signature, list[Any]]:
+        """Takes the typed function that the arguments make of a template into the program; what it is called with."""
+        made = Specializer(template).specialized(tuple(given.positional), given.keywords, at)
+        key = (id(template.node), made.key)
+        if key not in self.templates:
+            name, count = template.name, 0
+            while name in self.headers:
+                count += 1
+                name = f"{template.name}_{count}"
+            self.templates[key] = made.definition.renamed(name)
+        return self.outside(self.templates[key], given.call), list(made.arguments.values())
+
 
 def scan(source: Source) -> File:
     """What a text defines at its top level."""
@@ -155,7 +172,7 @@ def imported(node: ast.Import | ast.ImportFrom) -> dict[str, Any]:
     for alias in node.names:
         bound = alias.asname or alias.name.split(".")[0]
         full = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
-        if full.endswith(".language") and (alias.asname or isinstance(node, ast.ImportFrom)):
+        if full.endswith((".language", ".language.distributed")) and (alias.asname or isinstance(node, ast.ImportFrom)):
             names[bound] = Module(())
         elif full == "math":
             names[bound] = math
@@ -189,15 +206,19 @@ def decorated(node: ast.FunctionDef | ast.ClassDef, environment: Mapping[str, An
 
 def _function(file: File, node: ast.FunctionDef) -> None:
     found = decorated(node, file.environment)
-    if found is None or found[0] not in ("function", "inline"):
+    if found is None or found[0] == "program":
         file.environment[node.name] = Runtime(node)
         return
     # constants as they are here; functions may call ones that follow
     seen = ChainMap(dict(file.environment), file.environment)
     seen.pop(node.name, None)
     definition = Definition(node, file.source, seen, inline=found[0] == "inline")
+    if found[0] == "jit":
+        definition = template_of(node, found[1], definition)
     file.environment[node.name] = definition
-    if not definition.inline:
+    if isinstance(definition, Template):
+        file.templates.append(definition)
+    elif not definition.inline:
         file.functions.append(definition)
 
 
@@ -240,10 +261,10 @@ def program_of(node: ast.ClassDef, decorator: ast.expr, source: Source, environm
     return program
 
 
-def _only_program(file: File, name: str | None) -> Written:
+def _only_program(file: File, name: str | None, arguments: Mapping[str, Any] | None) -> Written:
     """The one program of a text, or that of a name."""
     where = Location(file.source.filename)
-    functions = [Written(f.name, f.node, {f.name: f}) for f in file.functions]
+    functions = [Written(f.name, f.node, {f.name: f}) for f in (*file.functions, *file.templates)]
     choices = file.programs or _roots(functions)
     if name is not None:
         choices = [p for p in (*file.programs, *functions) if p.name == name]
@@ -257,7 +278,22 @@ def _only_program(file: File, name: str | None) -> Written:
             else (f"holds {len(choices)} kernels: {', '.join(p.name for p in choices)}")
         )
         raise KernelCountError(f"the text {what}; exactly one is needed", where)
-    return choices[0]
+    (definition, *_) = choices[0].definitions.values() or (None,)
+    return _typed(definition, arguments) if isinstance(definition, Template) else choices[0]
+
+
+def _typed(template: Template, arguments: Mapping[str, Any] | None) -> Written:
+    """The program of a template, for the arguments that decide its types."""
+    specializer = Specializer(template)
+    if arguments is None:
+        raise NeedsArguments(
+            f"the types of `{template.name}` come from the arguments of a call, and there are none",
+            specializer.place(),
+            instead="define inputs() in the file: a dict of arrays by parameter name",
+        )
+    wanted = {name: value for name, value in arguments.items() if name in specializer.names}
+    definition = specializer.specialized((), wanted).definition
+    return Written(definition.name, definition.node, {definition.name: definition})
 
 
 def _roots(functions: list[Written]) -> list[Written]:
@@ -292,12 +328,14 @@ def build(program: Written, filename: str) -> Program:
         raise ParserSyntaxError("the kernel nests too deeply", Location(filename)) from None
 
 
-def parse(text: str, filename: str = "<string>", name: str | None = None) -> Program:
-    """The program of a text. `name` chooses one of several."""
+def parse(
+    text: str, filename: str = "<string>", name: str | None = None, arguments: Mapping[str, Any] | None = None
+) -> Program:
+    """The program of a text. `name` chooses one of several; `arguments` give a `@pl.jit` kernel its types."""
     with _no_collection():
         source = read(text, filename)
         try:
-            program = _only_program(scan(source), name)
+            program = _only_program(scan(source), name, arguments)
         except RecursionError:
             raise ParserSyntaxError("the text nests too deeply", Location(filename)) from None
         return build(program, filename)

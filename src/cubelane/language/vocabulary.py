@@ -5,7 +5,7 @@ never executed; what is executed when a kernel file is imported (annotations, co
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, NoReturn, cast
 
@@ -112,6 +112,13 @@ class AtomicType(Enum):
     Add = 1
 
 
+class NotifyOp(Enum):
+    """What a notification does to the signal of the peer."""
+
+    AtomicAdd = 0
+    Set = 1
+
+
 class FunctionType(Enum):
     """What a function is and where it runs."""
 
@@ -170,9 +177,54 @@ class PipeType(Enum):
 
 @dataclass(frozen=True)
 class Symbol:
-    """A run-time extent made by `pl.dynamic`; the same name is the same extent."""
+    """A run-time extent: a name made by `pl.dynamic`, or `+ - * // %` over such names and integers, as text.
+
+    The same text is the same extent.
+    """
 
     name: str
+    _strength: int = field(default=3, compare=False, repr=False)
+    """How strongly the text holds together: 1 a sum, 2 a product, 3 a name."""
+
+    def _joined(self, sign: str, strength: int, left: object, right: object) -> "Symbol":
+        def text(side: object, at_least: int) -> str:
+            if isinstance(side, Symbol):
+                return side.name if side._strength >= at_least else f"({side.name})"
+            return str(side) if isinstance(side, int) and side >= 0 else f"({side})"
+
+        if not all(isinstance(side, int | Symbol) and not isinstance(side, bool) for side in (left, right)):
+            raise TypeError(f"an extent is made of integers and pl.dynamic names: {left} {sign} {right}")
+        return Symbol(f"{text(left, strength)} {sign} {text(right, strength + 1)}", strength)
+
+    def __add__(self, other: "Symbol | int") -> "Symbol":
+        return self._joined("+", 1, self, other)
+
+    def __radd__(self, other: int) -> "Symbol":
+        return self._joined("+", 1, other, self)
+
+    def __sub__(self, other: "Symbol | int") -> "Symbol":
+        return self._joined("-", 1, self, other)
+
+    def __rsub__(self, other: int) -> "Symbol":
+        return self._joined("-", 1, other, self)
+
+    def __mul__(self, other: "Symbol | int") -> "Symbol":
+        return self._joined("*", 2, self, other)
+
+    def __rmul__(self, other: int) -> "Symbol":
+        return self._joined("*", 2, other, self)
+
+    def __floordiv__(self, other: "Symbol | int") -> "Symbol":
+        return self._joined("//", 2, self, other)
+
+    def __rfloordiv__(self, other: int) -> "Symbol":
+        return self._joined("//", 2, other, self)
+
+    def __mod__(self, other: "Symbol | int") -> "Symbol":
+        return self._joined("%", 2, self, other)
+
+    def __rmod__(self, other: int) -> "Symbol":
+        return self._joined("%", 2, other, self)
 
 
 def dynamic(name: str) -> Symbol:
@@ -210,6 +262,12 @@ class Tensor(Annotation):
     """`pl.Tensor[[rows, columns], dtype]`: a tensor in global memory."""
 
     WORD: ClassVar[str] = "Tensor"
+
+
+class DistributedTensor(Annotation):
+    """`pld.DistributedTensor[[rows, columns], dtype]`: a tensor of which every device has a copy."""
+
+    WORD: ClassVar[str] = "DistributedTensor"
 
 
 class Tile(Annotation):

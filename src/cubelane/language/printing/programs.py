@@ -5,6 +5,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
 
 from cubelane.ir import kernel
+from cubelane.ir.extents import extent_symbols
 from cubelane.ir.types import TensorType
 from cubelane.language.printing.functions import INDENT, FunctionText
 
@@ -32,7 +33,8 @@ def print_function(function: FuncOp) -> str:
 
 def _symbols(function: FuncOp) -> set[str]:
     def of(type_: Attribute) -> set[str]:
-        return {d for d in type_.shape if isinstance(d, str)} if isinstance(type_, TensorType) else set()
+        shape = type_.shape if isinstance(type_, TensorType) else ()
+        return {name for d in shape if isinstance(d, str) for name in extent_symbols(d)}
 
     found = {s for type_ in function.function_type.inputs for s in of(type_)}
     for op in function.walk():

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+from cubelane.analysis.pto_evidence import is_trivial_cast
 from cubelane.analysis.pto_purity import foreign_work
 from cubelane.ir.pto.attrs import SIMT_ENTRY, TILEOP_HELPER, kind_of
 from cubelane.ir.pto.decl import Role
@@ -52,6 +54,11 @@ def _structure(op: Operation) -> Finding | None:
     if isinstance(op, PtoOp) and "virtual" in op.decl.tags:
         message = f"'{op.name}' belongs to the virtual instruction layer, whose lowering is not built"
         return Finding(op, message, "virtual-op", "write the micro-ops it stands for")
+    if is_trivial_cast(op):
+        return Finding(op, f"'{op.name}' casts to the type it is given", "trivial-cast", "run pto-drop-dead-ops")
+    if isinstance(op, ConstantOp) and isinstance(op.result.type, Float8E4M3FNType | Float8E5M2Type):
+        message = f"a constant of type {op.result.type} cannot be emitted"
+        return Finding(op, message, "small-constant", "make the constant in f32 and convert it with pto.vcvt")
     if not isinstance(op, FuncOp):
         return None
     if TILEOP_HELPER in op.attributes:

@@ -76,6 +76,11 @@ def effect_of(op: Operation) -> Effect:
     return Effect.READ if all(e.kind is MemoryEffectKind.READ for e in effects) else Effect.WRITE
 
 
+def is_trivial_cast(op: Operation) -> bool:
+    """Whether an op casts a value to the type that it has."""
+    return isinstance(op, PtoOp) and "cast" in op.decl.tags and op.operands[0].type == op.results[0].type
+
+
 def open_ops(root: Operation) -> Iterator[Operation]:
     """The op and all ops nested in it that no explicit section inside it covers; sections themselves included."""
     yield root

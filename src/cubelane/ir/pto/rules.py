@@ -5,7 +5,16 @@ from collections.abc import Iterable
 from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, Float32Type, IntegerAttr, IntegerType, MemRefType, StringAttr
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    Float32Type,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from cubelane.ir.pto.clauses import clause_entries
@@ -13,8 +22,18 @@ from cubelane.ir.pto.decl import Rule
 from cubelane.ir.pto.op import PtoOp
 from cubelane.ir.pto.pipe_text import EVENT, pipe_property
 from cubelane.ir.pto.spaces import Pipe, Space
-from cubelane.ir.pto.types import Hif8Type, MaskType, PtrType, VregType, element_bits, space_of
+from cubelane.ir.pto.types import (
+    F4E1M2x2Type,
+    F4E2M1x2Type,
+    Hif8Type,
+    MaskType,
+    PtrType,
+    VregType,
+    element_bits,
+    space_of,
+)
 
+SCALED_ELEMENTS = (Float8E4M3FNType, Float8E5M2Type, F4E1M2x2Type, F4E2M1x2Type)
 SIGNAL_PIPES = (Pipe.FIX, Pipe.MTE1, Pipe.MTE2, Pipe.MTE3, Pipe.V)
 
 
@@ -66,6 +85,14 @@ def matrix_elements(op: Operation) -> str | None:
     if op.clause_args("sat") and op.clause_args("nosat"):
         return "sat and nosat exclude each other"
     return None
+
+
+def scaled_elements(op: Operation) -> str | None:
+    """A product with scales multiplies 8-bit or packed 4-bit floats."""
+    elements = [_element(value) for value in _named(op, "lhs", "rhs")]
+    if all(isinstance(element, SCALED_ELEMENTS) for element in elements):
+        return None
+    return f"requires MX element types (f8E4M3FN, f8E5M2, f4E1M2x2, f4E2M1x2), got {elements[0]} and {elements[1]}"
 
 
 def casts_pointer(op: Operation) -> str | None:

@@ -1,7 +1,7 @@
 """Cube micro-ops: the mad family in its semantic and raw forms (spec/pto.md 4.4, 4.9, 8.3)."""
 
 from cubelane.ir.pto.decl import Clause, Effect, OpDecl, Role, declare
-from cubelane.ir.pto.rules import matrix_elements, matrix_spaces
+from cubelane.ir.pto.rules import matrix_elements, matrix_spaces, scaled_elements
 from cubelane.ir.pto.spaces import Pipe
 from cubelane.ir.traits import OnCube
 
@@ -24,7 +24,7 @@ def _mad(name: str, raw: str, extra: str = "", tags: str = "") -> OpDecl:
         effect=Effect.WRITE,
         pipe=Pipe.M,
         clauses=MAD_CLAUSES,
-        rules=(matrix_spaces, matrix_elements),
+        rules=(matrix_spaces, matrix_elements, *((scaled_elements,) if "scaled" in tags.split() else ())),
         tags=f"mad {tags}",
         raw=raw,
     )
@@ -48,9 +48,9 @@ OPS: tuple[OpDecl, ...] = (
     _mad("mad", "mad_raw", tags="zero_init"),
     _mad("mad_acc", "mad_raw"),
     _mad("mad_bias", "mad_bias_raw", BIAS, tags="has_bias"),
-    _mad("mad_mx", "mad_mx_raw", tags="zero_init"),
-    _mad("mad_mx_acc", "mad_mx_raw"),
-    _mad("mad_mx_bias", "mad_mx_bias_raw", BIAS, tags="has_bias"),
+    _mad("mad_mx", "mad_mx_raw", tags="zero_init scaled"),
+    _mad("mad_mx_acc", "mad_mx_raw", tags="scaled"),
+    _mad("mad_mx_bias", "mad_mx_bias_raw", BIAS, tags="has_bias scaled"),
     _raw("mad_raw"),
     _raw("mad_bias_raw", BIAS),
     _raw("mad_mx_raw"),

@@ -6,7 +6,7 @@ from cubelane.ir.pto.rules import casts_pointer, exact_element, same_type
 from cubelane.ir.pto.spaces import Pipe
 
 POINTERS = (
-    declare("castptr", "src:address -> result:address", rules=(casts_pointer,)),
+    declare("castptr", "src:address -> result:address", rules=(casts_pointer,), tags="cast"),
     declare("addptr", "ptr:ptr offset:int -> result:ptr", typed=Typed.FIRST, rules=(same_type,)),
     declare("ptrtoint", "ptr:ptr -> result:int"),
     declare("inttoptr", "src:int -> result:ptr"),

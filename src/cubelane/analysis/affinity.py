@@ -3,12 +3,12 @@
 from xdsl.ir import Operation, Region
 
 from cubelane.ir.affinity import Affinity
-from cubelane.ir.traits import CoreAffinity
+from cubelane.ir.traits import CoreAffinity, trait_of
 
 
 def classify(op: Operation) -> Affinity:
     """The affinity of one op: declared by its trait, SHARED where it declares none; compounds are rolled up."""
-    trait = op.get_trait(CoreAffinity)
+    trait = trait_of(op, CoreAffinity)
     if trait is not None:
         return trait.of(op)
     return roll_up(op.regions)

@@ -12,7 +12,7 @@ from cubelane.ir.kernel import PLACEMENT
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import GatherOp, ShardOp
 from cubelane.ir.tile.movement import MoveOp
-from cubelane.ir.traits import CoreAffinity
+from cubelane.ir.traits import CoreAffinity, has_trait
 from cubelane.ir.types import DYNAMIC, SplitMode, TileType
 
 
@@ -64,7 +64,7 @@ def boundary_of(op: Operation) -> Boundary | None:
         stride = python_value(op.properties.get("lane_stride"))
         mode = SplitMode(python_value(op.split) or 0)
         return Boundary(op, isinstance(op, ShardOp), op.tile, op.result, mode, stride or None, True)
-    if op.get_trait(CoreAffinity) is None or classify(op) is not Affinity.MIXED:
+    if not has_trait(op, CoreAffinity) or classify(op) is not Affinity.MIXED:
         return None
     if not isinstance(op, MoveOp):
         raise refuse(

@@ -23,7 +23,7 @@ from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import SubblockIdxOp
-from cubelane.ir.traits import RunsOnce
+from cubelane.ir.traits import RunsOnce, has_trait
 from cubelane.ir.types import MemorySpace, TensorType, TileType
 
 
@@ -150,14 +150,14 @@ class GmOrder:
         """All accesses of parameters, in program order; a shared read counts on every core that needs it."""
         written: dict[SSAValue, None] = {}
         for op in self.block.walk():
-            if op.has_trait(RunsOnce):
+            if has_trait(op, RunsOnce):
                 for core in self._cores(op):
                     for root in written:
                         yield Access(op, core, root, False, False, None, self.paths.number[op], announces=True)
                 continue
             target, source = getattr(op, "target", None), getattr(op, "source", None)
-            writes = op.has_trait(MemoryWriteEffect) and _is_tensor(target)
-            reads = op.has_trait(MemoryReadEffect) and _is_tensor(source)
+            writes = has_trait(op, MemoryWriteEffect) and _is_tensor(target)
+            reads = has_trait(op, MemoryReadEffect) and _is_tensor(source)
             value = target if writes else source if reads else None
             root = self.handles[value] if isinstance(value, SSAValue) else None
             if root is None:

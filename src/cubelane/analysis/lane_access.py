@@ -14,7 +14,7 @@ from cubelane.ir.affinity import Affinity
 from cubelane.ir.narrowing import is_value
 from cubelane.ir.surface import constant_of, python_value
 from cubelane.ir.tile.channel import SubblockIdxOp
-from cubelane.ir.traits import Split, Splits
+from cubelane.ir.traits import Split, Splits, has_trait, trait_of
 from cubelane.ir.types import TensorType, TileType
 
 
@@ -40,7 +40,7 @@ class Access:
 
 def lane_access(op: Operation) -> Access | None:
     """What an op of the lanes touches in global memory; None for one that touches nothing, or runs on the cube."""
-    splits = op.get_trait(Splits)
+    splits = trait_of(op, Splits)
     if splits is None:
         return None
     offsets = tuple(cast("list[SSAValue]", getattr(op, "offsets", None) or getattr(op, "position", None) or ()))
@@ -55,9 +55,9 @@ def lane_access(op: Operation) -> Access | None:
 def _of_scalar(op: Operation, offsets: tuple[SSAValue, ...]) -> Access | None:
     """A read or write of one element; every lane that needs it does it."""
     target, source = _tensor(op, "target"), _tensor(op, "source")
-    if target is not None and op.has_trait(MemoryWriteEffect):
+    if target is not None and has_trait(op, MemoryWriteEffect):
         return Access(target, offsets, None, cast(SSAValue, getattr(op, "scalar")))  # noqa: B009
-    if source is not None and op.has_trait(MemoryReadEffect):
+    if source is not None and has_trait(op, MemoryReadEffect):
         return Access(source, offsets, None, None)
     return None
 

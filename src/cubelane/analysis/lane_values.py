@@ -9,7 +9,7 @@ from cubelane.analysis.split_axis import flows
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import SubblockIdxOp
-from cubelane.ir.traits import Split, Splits
+from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import TensorType, TileType
 
 READ_ADDRESS: dict[Split, tuple[str, ...]] = {
@@ -59,7 +59,7 @@ class LaneValues:
 
     def _tile(self, op: Operation, result: TileType) -> bool:
         """Classifies a tile-producing op; True for an offender."""
-        splits = op.get_trait(Splits)
+        splits = trait_of(op, Splits)
         if splits is None:
             return False
         if splits.behaviour is Split.BOUNDARY:
@@ -100,7 +100,7 @@ def values_by_lane(function: FuncOp) -> set[SSAValue]:
 
 
 def _spread(op: Operation, found: set[SSAValue]) -> None:
-    splits = op.get_trait(Splits)
+    splits = trait_of(op, Splits)
     parts = splits is not None and splits.behaviour is Split.BOUNDARY and python_value(op.properties.get("split"))
     if isinstance(op, SubblockIdxOp) or parts:
         found.update(op.results)

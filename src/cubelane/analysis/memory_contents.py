@@ -20,7 +20,7 @@ from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import FunctionKind, kind_of
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import ReserveBufferOp
-from cubelane.ir.traits import InPlace, Splits
+from cubelane.ir.traits import InPlace, Splits, has_trait, trait_of
 from cubelane.ir.types import MemorySpace, TileType
 from cubelane.targets import Target
 
@@ -114,7 +114,7 @@ class MemoryContents:
         state[value] = extent
 
     def _leaf(self, state: State, op: Operation) -> None:
-        trait = op.get_trait(Splits)
+        trait = trait_of(op, Splits)
         lent = [getattr(op, name, None) for name in (trait.scratch if trait is not None else ())]
         scratch = [v for v in op.operands if isinstance(v.type, TileType) and any(v is s for s in lent)]
         read = [v for v in op.operands if isinstance(v.type, TileType) and not any(v is s for s in lent)]
@@ -132,7 +132,7 @@ class MemoryContents:
     def _beside(self, op: Operation, value: SSAValue, others: Iterable[SSAValue]) -> None:
         """What is written must not lie on what is read, unless cell on cell."""
         extent = self._extent(value)
-        base = viewed(op) if op.has_trait(InPlace) else None
+        base = viewed(op) if has_trait(op, InPlace) else None
         for other in others:
             there = self._extent(shown_by(other))
             if extent is None or there is None or not extent.meets(there):

@@ -12,7 +12,7 @@ from xdsl.irdl import IRDLOperation
 
 from cubelane.analysis.value_flow import arrives_at
 from cubelane.ir.surface import Kind, SurfaceOp
-from cubelane.ir.traits import Spaces
+from cubelane.ir.traits import Spaces, trait_of
 from cubelane.ir.types import DTYPES, MemorySpace, TileType
 
 STORED_FROM_ACC = frozenset(DTYPES[name] for name in ("INT32", "FP32", "FP16", "BF16"))
@@ -24,7 +24,7 @@ Allowed = tuple[MemorySpace, ...]
 @cache
 def constraints(kind: type[Operation]) -> tuple[tuple[int, Allowed], ...]:
     """Positions of the operands that an op class takes from some spaces only, with these spaces."""
-    spaces = kind.get_trait(Spaces)
+    spaces = trait_of(kind, Spaces)
     if spaces is None or not issubclass(kind, IRDLOperation):
         return ()
     names = [name for name, _ in kind.get_irdl_definition().operands]
@@ -39,7 +39,7 @@ def states_space(kind: type[Operation]) -> bool:
 
 def inherits(op: Operation) -> bool:
     """Whether the result of an op is in the space of its first tile operand."""
-    spaces = op.get_trait(Spaces)
+    spaces = trait_of(op, Spaces)
     return spaces is not None and spaces.output is None and not states_space(type(op))
 
 
@@ -71,7 +71,7 @@ def demand(value: SSAValue) -> MemorySpace | None:
 
 def space_of(op: Operation) -> MemorySpace | None:
     """The space of the result of an op whose type does not say it: given, demanded, or inherited."""
-    spaces = op.get_trait(Spaces)
+    spaces = trait_of(op, Spaces)
     if spaces is not None and spaces.output is not None:
         return spaces.output
     first = next((v.type for v in op.operands if isinstance(v.type, TileType)), None)

@@ -18,7 +18,7 @@ from cubelane.analysis.tensor_handles import TensorHandles
 from cubelane.analysis.value_flow import joins_of
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.narrowing import is_value
-from cubelane.ir.traits import RunsOnce
+from cubelane.ir.traits import RunsOnce, has_trait
 from cubelane.ir.types import TensorType
 
 
@@ -33,9 +33,9 @@ class Places:
         self._handles: TensorHandles
         last = Affinity.VECTOR
         for op in function.walk():
-            if op.has_trait(RunsOnce):
+            if has_trait(op, RunsOnce):
                 self._announced[op] = last
-            elif op.has_trait(MemoryWriteEffect) and place_of(op) in (Affinity.CUBE, Affinity.VECTOR):
+            elif has_trait(op, MemoryWriteEffect) and place_of(op) in (Affinity.CUBE, Affinity.VECTOR):
                 last = place_of(op) if isinstance(getattr(op, "target", None), SSAValue) else last
 
     def __call__(self, op: Operation) -> Affinity:

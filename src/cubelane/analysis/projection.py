@@ -18,7 +18,7 @@ from cubelane.analysis.affinity import classify
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.kernel import PLACEMENT
-from cubelane.ir.traits import RunsOnce
+from cubelane.ir.traits import RunsOnce, has_trait
 from cubelane.ir.types import TensorType
 
 Place = Callable[[Operation], Affinity]
@@ -35,7 +35,7 @@ class Leaf:
 
 def has_effect(op: Operation) -> bool:
     """Whether an op changes something that others see, so that it stays even when nobody reads its result."""
-    return op.has_trait(MemoryWriteEffect) or op.has_trait(RunsOnce)
+    return has_trait(op, MemoryWriteEffect) or has_trait(op, RunsOnce)
 
 
 def yielded(region: Region) -> "tuple[SSAValue, ...]":
@@ -284,7 +284,7 @@ class Projector:
         for op in source.ops:
             for write in self.before.get(op, ()):
                 write(self)
-            if op in self.needs.ops and not op.has_trait(IsTerminator):
+            if op in self.needs.ops and not has_trait(op, IsTerminator):
                 self._copy(op)
             for write in self.after.get(op, ()):
                 write(self)

@@ -22,7 +22,7 @@ from cubelane.ir.pto.evidence import Placeable, Sync
 from cubelane.ir.pto.op import PtoOp
 from cubelane.ir.pto.regions import ScopeOp, SectionOp, SimtLaunchOp, SimtSectionOp, role_of, sections_below
 from cubelane.ir.pto.spaces import EITHER, Cores
-from cubelane.ir.traits import CoreAffinity
+from cubelane.ir.traits import CoreAffinity, has_trait, trait_of
 
 PURE_DIALECTS = frozenset({"arith", "math"})
 """Host dialects whose ops have no effect, though not all of them say so."""
@@ -199,14 +199,14 @@ def _walled(summary: Statement, kinds: Cores) -> Statement:
 
 
 def _add(summary: Statement, op: Operation) -> None:
-    if op.has_trait(IsTerminator):
+    if has_trait(op, IsTerminator):
         return
     role = role_of(op)
     if role is Role.NEUTRAL:
         _add_neutral(summary, op)
         return
     kind = proof_of(op)
-    trait = op.get_trait(CoreAffinity)
+    trait = trait_of(op, CoreAffinity)
     if summary.carrier is None:
         summary.carrier = op
     if isinstance(trait, Sync):
@@ -226,7 +226,7 @@ def _add_neutral(summary: Statement, op: Operation) -> None:
     effect = effect_of(op)
     if effect is Effect.NONE:
         return
-    trait = op.get_trait(CoreAffinity)
+    trait = trait_of(op, CoreAffinity)
     cores = trait.cores(op) if isinstance(trait, Placeable | Sync) else EITHER
     _narrow(summary, op, cores, Weight.READ if effect is Effect.READ else Weight.EFFECT)
 
@@ -248,7 +248,7 @@ def _has_sections(function: func.FuncOp) -> bool:
 
 
 def _writes(function: func.FuncOp) -> bool:
-    leaves = (op for op in function.body.walk() if not op.regions and not op.has_trait(IsTerminator))
+    leaves = (op for op in function.body.walk() if not op.regions and not has_trait(op, IsTerminator))
     return any(effect_of(op) is Effect.WRITE for op in leaves)
 
 

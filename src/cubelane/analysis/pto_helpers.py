@@ -13,6 +13,7 @@ from cubelane.ir.pto.evidence import tile_pipe
 from cubelane.ir.pto.op import PtoOp
 from cubelane.ir.pto.regions import SectionOp, SimtSectionOp
 from cubelane.ir.pto.types import PtrType, TileFields
+from cubelane.ir.traits import has_trait
 
 FORBIDDEN: tuple[tuple[str, str, str], ...] = (
     (
@@ -127,7 +128,7 @@ def argument_effects(helper: func.FuncOp) -> list[str]:
     reads = [False] * len(helper.args)
     writes = [False] * len(helper.args)
     for op in helper.body.walk():
-        effect = effect_of(op) if not op.regions and not op.has_trait(IsTerminator) else Effect.NONE
+        effect = effect_of(op) if not op.regions and not has_trait(op, IsTerminator) else Effect.NONE
         if effect is Effect.NONE:
             continue
         for position, operand in enumerate(op.operands):

@@ -14,6 +14,7 @@ from cubelane.ir.pto.attrs import kind_of
 from cubelane.ir.pto.decl import Effect, Role
 from cubelane.ir.pto.op import PtoOp
 from cubelane.ir.pto.regions import SectionOp, role_of, sections_below
+from cubelane.ir.traits import has_trait
 
 
 def foreign_work(root: Operation, kind: Affinity) -> Iterator[Operation]:
@@ -73,7 +74,7 @@ def runs_twice(program: ModuleOp) -> Iterator[Operation]:
         if len({section.kind for section in sections_below(function)}) < 2:
             continue
         for op in open_ops(function):
-            is_leaf = not op.regions and not op.has_trait(IsTerminator) and not isinstance(op, CallOp)
+            is_leaf = not op.regions and not has_trait(op, IsTerminator) and not isinstance(op, CallOp)
             is_barrier = isinstance(op, PtoOp) and "pipe_sync" in op.decl.tags
             if is_leaf and not is_barrier and effect_of(op) is Effect.WRITE:
                 yield op

@@ -16,7 +16,7 @@ from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.pto.evidence import Sync
 from cubelane.ir.pto.spaces import Cores
-from cubelane.ir.traits import CoreAffinity
+from cubelane.ir.traits import CoreAffinity, has_trait, trait_of
 
 UPSTREAM = "contains an uncovered top-level op segment whose section kind cannot be inferred uniquely"
 INSTEAD = (
@@ -160,13 +160,13 @@ class _Placement:
         """A set and its wait may not end on two cores, unless its queues are on two cores to begin with."""
         owners: dict[tuple[str, str, str], tuple[Affinity, Operation]] = {}
         for index, op, kind in self._flags():
-            event, trait = _event(op), op.get_trait(CoreAffinity)
+            event, trait = _event(op), trait_of(op, CoreAffinity)
             if event is None or kind is None or not isinstance(trait, Sync):
                 continue
             if not trait.cores(op) & trait.peer_cores(op):
                 continue
             owner, first = owners.setdefault(event, (kind, op))
-            if owner is not kind and trait != first.get_trait(CoreAffinity):
+            if owner is not kind and trait != trait_of(first, CoreAffinity):
                 reason = (
                     f"lands on the {kind.value} core, but '{first.name}' of the same event lands on the "
                     f"{owner.value} core ({Location.of(first)}); they cannot see each other"
@@ -178,7 +178,7 @@ class _Placement:
 
 
 def _event(op: Operation) -> tuple[str, str, str] | None:
-    trait = op.get_trait(CoreAffinity)
+    trait = trait_of(op, CoreAffinity)
     return trait.event(op) if isinstance(trait, Sync) else None
 
 
@@ -237,7 +237,7 @@ class _Runs:
         spans = self._spans(run_of)
         for index in range(len(self.statements) - 1, -1, -1):
             s = self.statements[index]
-            if owners[index] >= 0 or s.weight > Weight.READ or s.op.has_trait(IsTerminator):
+            if owners[index] >= 0 or s.weight > Weight.READ or has_trait(s.op, IsTerminator):
                 continue
             using = {OUTSIDE if u == OUTSIDE else owners[u] for u in self.users[index]}
             if not using:
@@ -280,6 +280,6 @@ class _Runs:
         while current is not None and current.parent is not self.block:
             current = current.parent_op()
         index = OUTSIDE if current is None else self.index[current]
-        if index != OUTSIDE and self.statements[index].op.has_trait(IsTerminator):
+        if index != OUTSIDE and self.statements[index].has_trait(op, IsTerminator):
             return OUTSIDE
         return index

@@ -14,6 +14,7 @@ from cubelane.ir.pto.evidence import touches_registers
 from cubelane.ir.pto.op import PtoOp
 from cubelane.ir.pto.regions import ScopeOp
 from cubelane.ir.pto.types import is_register
+from cubelane.ir.traits import has_trait
 
 
 class Part(Enum):
@@ -62,7 +63,7 @@ def part_of(op: Operation) -> Part:
     """What an op is to scope inference."""
     if isinstance(op, ScopeOp | func.CallOp) or "llvm.loop.aivector_scope" in op.attributes:
         return Part.BOUNDARY
-    if op.has_trait(IsTerminator):
+    if has_trait(op, IsTerminator):
         return Part.BOUNDARY
     if op.regions:
         return _part_of_region(op)
@@ -84,7 +85,7 @@ def _part_of_region(op: Operation) -> Part:
         for region in op.regions
         for block in region.blocks
         for nested in block.ops
-        if not nested.has_trait(IsTerminator)
+        if not has_trait(nested, IsTerminator)
     ]
     is_vector = Part.VECTOR in parts and not {Part.BOUNDARY, Part.QUERY} & set(parts)
     return Part.VECTOR if is_vector else Part.BOUNDARY

@@ -17,7 +17,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from cubelane.analysis.value_flow import joins_of
 from cubelane.ir.diagnostic import Location
 from cubelane.ir.tile.channel import SubblockIdxOp
-from cubelane.ir.traits import Split, Splits
+from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import TensorType, TileType
 
 
@@ -112,7 +112,7 @@ class Scalars:
             return self.of(op.operands[0])
         if op.regions:
             return Term(("result", str(Location.of(op)), value.index, value.name_hint))
-        trait = op.get_trait(Splits)
+        trait = trait_of(op, Splits)
         if trait is not None and trait.behaviour is Split.READS_CELL:
             return Term(("cell", self.who, str(Location.of(op)), value.name_hint or "a cell"), own=True)
         return self._folded(op, [self._operand(o) for o in op.operands])

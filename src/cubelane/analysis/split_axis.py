@@ -28,6 +28,7 @@ from cubelane.analysis.lane_share import (
 from cubelane.analysis.split_leaf import Leaf, splits_of
 from cubelane.analysis.split_rules import RULES
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
+from cubelane.ir.traits import has_trait
 from cubelane.ir.types import SplitMode, TileType
 
 __all__ = ["REPLICATED", "WHOLE", "Link", "Replicated", "Share", "Split", "SplitAxes", "Whole", "flows"]
@@ -170,7 +171,7 @@ class SplitAxes:
                 )
 
     def _leaf(self, op: Operation) -> None:
-        if not any(is_tile(v) for v in (*op.operands, *op.results)) or op.has_trait(IsTerminator):
+        if not any(is_tile(v) for v in (*op.operands, *op.results)) or has_trait(op, IsTerminator):
             return
         splits = splits_of(op)
         if splits is not None:

@@ -17,13 +17,13 @@ from cubelane.analysis.lane_share import (
     shape_text,
 )
 from cubelane.ir.diagnostic import Diagnostic, refuse
-from cubelane.ir.traits import Splits
+from cubelane.ir.traits import Splits, trait_of
 from cubelane.ir.types import SplitMode, TileType
 
 
 @cache
 def _declared(kind: type[Operation]) -> Splits | None:
-    return kind.get_trait(Splits)
+    return trait_of(kind, Splits)
 
 
 def splits_of(op: Operation) -> Splits | None:

@@ -15,6 +15,7 @@ from cubelane.analysis.value_flow import Join, arrives_at, joins_of
 from cubelane.ir import gm
 from cubelane.ir.kernel import Direction, direction_of
 from cubelane.ir.tile.movement import StoreOp
+from cubelane.ir.traits import has_trait
 from cubelane.ir.types import TensorType
 
 Functions = Mapping[str, FuncOp]
@@ -176,7 +177,7 @@ def _find_writes(function: FuncOp, functions: Functions, known: Writes) -> froze
             positions = range(len(op.operands)) if callee is None else _writes(callee, functions, known)
             targets = [op.operands[i] for i in positions]
         else:
-            targets = op.operands if op.has_trait(MemoryWriteEffect) else ()
+            targets = op.operands if has_trait(op, MemoryWriteEffect) else ()
         for target in targets:
             if isinstance(target.type, TensorType):
                 root = handles[target]

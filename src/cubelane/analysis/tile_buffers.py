@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from cubelane.analysis.tile_layout import matrix_shape, padded_shape
 from cubelane.analysis.tile_lifetimes import Content, Lifetimes, tile_joins, viewed
-from cubelane.ir.traits import Splits
+from cubelane.ir.traits import Splits, trait_of
 from cubelane.ir.types import MemorySpace, TileType, bit_width, is_float
 from cubelane.targets import Target
 
@@ -92,7 +92,7 @@ def _only_lent(content: Content) -> bool:
     if content.views or not uses:
         return False
     for use in uses:
-        trait = use.operation.get_trait(Splits)
+        trait = trait_of(use.operation, Splits)
         names = trait.scratch if trait is not None else ()
         if not any(getattr(use.operation, name, None) is content.root for name in names):
             return False

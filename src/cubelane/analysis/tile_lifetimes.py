@@ -20,7 +20,7 @@ from cubelane.analysis.tile_layout import (
 )
 from cubelane.analysis.value_flow import joins_of
 from cubelane.ir.tile.channel import PopOp
-from cubelane.ir.traits import Cost, CostClass, InPlace, Overwrites, Split, Splits
+from cubelane.ir.traits import Cost, CostClass, InPlace, Overwrites, Split, Splits, has_trait, trait_of
 from cubelane.ir.types import TileType
 
 Segment = tuple[int, int]
@@ -75,13 +75,13 @@ class Content:
 
 def is_view(op: Operation) -> bool:
     """Whether the op shows the content of its operand and writes nothing."""
-    cost = op.get_trait(Cost)
-    return op.has_trait(InPlace) and cost is not None and cost.cost is CostClass.FREE
+    cost = trait_of(op, Cost)
+    return has_trait(op, InPlace) and cost is not None and cost.cost is CostClass.FREE
 
 
 def viewed(op: Operation) -> SSAValue:
     """The operand that an in-place op works on."""
-    trait = op.get_trait(InPlace)
+    trait = trait_of(op, InPlace)
     assert trait is not None
     value: SSAValue = getattr(op, trait.operand)
     return value
@@ -89,7 +89,7 @@ def viewed(op: Operation) -> SSAValue:
 
 def is_window(op: Operation) -> bool:
     """Whether a view shows a part of its operand only."""
-    trait = op.get_trait(Splits)
+    trait = trait_of(op, Splits)
     return trait is not None and trait.behaviour is Split.SLICES
 
 
@@ -98,7 +98,7 @@ def may_take(op: Operation, operand: SSAValue, result: SSAValue) -> bool:
     old, new = operand.type, result.type
     if not isinstance(old, TileType) or not isinstance(new, TileType):
         return False
-    trait, base = op.get_trait(Splits), op.get_trait(Overwrites)
+    trait, base = trait_of(op, Splits), trait_of(op, Overwrites)
     lent = () if trait is None else (*trait.scratch, *trait.packed)
     if any(getattr(op, name, None) is operand for name in lent):
         return False
@@ -144,7 +144,7 @@ class Lifetimes:
     def in_place_ops(self) -> Iterator[Operation]:
         """The ops that write into the memory of an operand."""
         for op in self.enter:
-            if op.has_trait(InPlace) and not is_view(op):
+            if has_trait(op, InPlace) and not is_view(op):
                 yield op
 
     def compound_ops(self) -> Iterator[Operation]:
@@ -225,7 +225,7 @@ class Lifetimes:
     def _relate(self, op: Operation) -> None:
         if op.regions or is_view(op):
             return
-        base = viewed(op) if op.has_trait(InPlace) else None
+        base = viewed(op) if has_trait(op, InPlace) else None
         for result in op.results:
             content = self._contents.get(result)
             if content is None:
@@ -256,7 +256,7 @@ def view_problem(op: Operation, source_is_whole: bool) -> str | None:
     """Why the bytes of the operand cannot be read as the result of a view; None when they can."""
     source, result = viewed(op).type, op.results[0].type
     assert isinstance(source, TileType) and isinstance(result, TileType)
-    trait = op.get_trait(Splits)
+    trait = trait_of(op, Splits)
     behaviour = None if trait is None else trait.behaviour
     if behaviour in (Split.RESHAPES, Split.REINTERPRETS):
         if behaviour is Split.RESHAPES and source_is_whole and _same_order(source, result):

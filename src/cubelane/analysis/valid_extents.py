@@ -23,7 +23,7 @@ from xdsl.irdl import IRDLOperation
 from cubelane.ir.kernel import BodyOp
 from cubelane.ir.surface import constant_of, python_value
 from cubelane.ir.tile.channel import half
-from cubelane.ir.traits import Split, Splits
+from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import DYNAMIC, SplitMode, TileType
 
 
@@ -153,7 +153,7 @@ class ValidExtents:
         return self._leaf(owner, axis)
 
     def _leaf(self, op: Operation, axis: int) -> Extent | Place | list[Place] | None:
-        splits = op.get_trait(Splits)
+        splits = trait_of(op, Splits)
         if splits is None:
             return None
         rule = _RULES.get(splits.behaviour)
@@ -284,7 +284,7 @@ def _product(op: Operation, axis: int) -> Place | None:
 
 def _first_tile(op: Operation, axis: int) -> Place | None:
     """Most ops follow their first tile operand, or the first that does not broadcast along the axis."""
-    result, splits = op.results[0].type, op.get_trait(Splits)
+    result, splits = op.results[0].type, trait_of(op, Splits)
     assert isinstance(result, TileType) and splits is not None
     if "result" in splits.packed and axis == len(result.shape) - 1:
         return None

@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.narrowing import is_list, is_tuple
+from cubelane.ir.traits import Trait, trait_of
 from cubelane.ir.types import DYNAMIC, TileType
 
 
@@ -131,6 +132,11 @@ class SurfaceOp(IRDLOperation):
     PARAMETERS: ClassVar[tuple[Parameter, ...]]
     STATED: ClassVar[bool] = False
     """Whether the result type cannot be inferred and is stated by an annotation."""
+
+    @classmethod
+    def get_trait(cls, trait: type[Trait] | Trait) -> Trait | None:
+        """The declared trait, from a table (passes ask for traits of every op)."""
+        return trait_of(cls, trait) if isinstance(trait, type) else super().get_trait(trait)
 
     @classmethod
     def result_type(cls, call: Bound) -> Attribute | None:

@@ -6,12 +6,36 @@ and fails on a missing one.
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TypeVar, cast
 
 from xdsl.ir import Operation
 from xdsl.traits import OpTrait
 
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.types import MemorySpace, TileType
+
+Trait = TypeVar("Trait", bound=OpTrait)
+
+_DECLARED: dict[tuple[type[Operation], type[OpTrait]], OpTrait | None] = {}
+
+
+def trait_of(op: Operation | type[Operation], kind: type[Trait]) -> Trait | None:
+    """The trait of a kind that an op declares, None where it declares none.
+
+    The answer of `op.get_trait(kind)`, found once per op class: xDSL's own search tries every trait every time.
+    """
+    key = (op if isinstance(op, type) else op.__class__, kind)
+    try:
+        return cast("Trait | None", _DECLARED[key])
+    except KeyError:
+        found = next((trait for trait in key[0].traits if isinstance(trait, kind)), None)
+        _DECLARED[key] = found
+        return found
+
+
+def has_trait(op: Operation | type[Operation], kind: type[OpTrait]) -> bool:
+    """Whether an op declares a trait of the kind."""
+    return trait_of(op, kind) is not None
 
 
 @dataclass(frozen=True)

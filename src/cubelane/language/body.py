@@ -15,6 +15,7 @@ from cubelane.ir.extents import extent_tree
 from cubelane.ir.gm import DimOp
 from cubelane.ir.narrowing import is_value
 from cubelane.ir.surface import Bound
+from cubelane.ir.traits import has_trait
 from cubelane.ir.types import SplitMode, TensorType
 from cubelane.language.arguments import Arguments
 from cubelane.language.errors import UndefinedVariableError
@@ -199,7 +200,7 @@ def written_through(value: object) -> SSAValue | None:
     while is_value(origin) and isinstance(origin.owner, Operation):
         op = origin.owner
         target: object = getattr(op, "target", None)
-        if not op.has_trait(MemoryWriteEffect) or not is_value(target):
+        if not has_trait(op, MemoryWriteEffect) or not is_value(target):
             break
         origin = target
     return origin if is_value(origin) and origin is not value else None

@@ -8,6 +8,7 @@ from xdsl.traits import IsTerminator
 from cubelane.analysis.pto_evidence import effect_of, is_trivial_cast
 from cubelane.ir.pto.decl import Effect
 from cubelane.ir.pto.op import PtoOp
+from cubelane.ir.traits import has_trait
 
 
 class PTODropDeadOps(ModulePass):
@@ -20,7 +21,7 @@ class PTODropDeadOps(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for nested in list(op.walk(reverse=True, region_first=True)):
-            if nested.regions or not nested.results or nested.has_trait(IsTerminator):
+            if nested.regions or not nested.results or has_trait(nested, IsTerminator):
                 continue
             if is_trivial_cast(nested):
                 nested.results[0].replace_all_uses_with(nested.operands[0])

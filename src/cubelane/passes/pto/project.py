@@ -16,6 +16,7 @@ from cubelane.analysis.pto_evidence import effect_of
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.pto.decl import Effect
 from cubelane.ir.pto.regions import SectionOp, section_around
+from cubelane.ir.traits import has_trait
 
 KindsByName = Mapping[str, frozenset[Affinity]]
 """The cores of the functions that are split; other functions belong to all."""
@@ -59,7 +60,7 @@ def project_function(function: FuncOp, core: Affinity, kinds_of: KindsByName) ->
             projector.map[old] = new
     for source, target in blocks.items():
         projector.run(source, target)
-        if source.last_op is not None and source.last_op.has_trait(IsTerminator):
+        if source.last_op is not None and has_trait(source.last_op, IsTerminator):
             target.add_op(source.last_op.clone(projector.map, blocks))
     return projected
 
@@ -76,7 +77,7 @@ def _leaves(function: FuncOp, core: Affinity, kinds_of: KindsByName) -> Iterator
 
 def _acts_unnoticed(op: Operation) -> bool:
     """An op of another dialect that does not declare its effects: it stays on both cores."""
-    if op.regions or has_effect(op) or op.has_trait(IsTerminator) or isinstance(op, CallOp):
+    if op.regions or has_effect(op) or has_trait(op, IsTerminator) or isinstance(op, CallOp):
         return False
     return effect_of(op) is Effect.WRITE
 

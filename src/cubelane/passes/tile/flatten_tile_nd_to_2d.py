@@ -22,7 +22,7 @@ from cubelane.ir.tile.base import TileOp
 from cubelane.ir.tile.making import CreateOp
 from cubelane.ir.tile.movement import LoadOp, ReadOp, StoreOp, WriteOp
 from cubelane.ir.tile.shaping import AssembleOp, ReshapeOp, SliceOp, TransposeOp
-from cubelane.ir.traits import Split, Splits
+from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import DYNAMIC, TensorType, TileType
 from cubelane.passes.tile.forward import ForwardRewrite
 from cubelane.passes.tile.placement import base_name, build, insert, replace
@@ -104,7 +104,7 @@ class Flattening(ForwardRewrite):
         result = op.results[0]
         tile, name = result.type, base_name(result)
         assert isinstance(tile, TileType)
-        splits = op.get_trait(Splits)
+        splits = trait_of(op, Splits)
         along_rows = splits is None or splits.behaviour not in (Split.REDUCES, Split.CONCATENATES, Split.TRANSPOSES)
         if not (along_rows or (splits is not None and splits.axis == -1)):
             spelled = op.SPELLING if isinstance(op, SurfaceOp) else op.name

@@ -18,7 +18,7 @@ from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of, target_name
 from cubelane.ir.tile.channel import FreeOp
 from cubelane.ir.tile.movement import MoveOp
-from cubelane.ir.traits import Split, Splits
+from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import Layout, MemorySpace, TileType
 from cubelane.passes.tile.placement import build, insert
 from cubelane.targets import TARGETS, Target
@@ -54,7 +54,7 @@ def _remade(value: SSAValue, anchor: Operation) -> SSAValue | None:
     owner = value.owner
     if not isinstance(owner, Operation) or owner.operands:
         return None
-    trait = owner.get_trait(Splits)
+    trait = trait_of(owner, Splits)
     if trait is None or trait.behaviour is not Split.GENERATES:
         return None
     return insert(owner.clone(), anchor, value.name_hint).results[0]

@@ -19,7 +19,7 @@ from cubelane.ir.kernel import functions_of, kind_of
 from cubelane.ir.surface import SurfaceOp
 from cubelane.ir.tile.movement import MoveOp
 from cubelane.ir.tile.shaping import ReshapeOp
-from cubelane.ir.traits import NeedsRowMajor
+from cubelane.ir.traits import NeedsRowMajor, has_trait
 from cubelane.ir.types import Layout, TileType
 from cubelane.passes.tile.placement import at, base_name, build, retype
 
@@ -107,7 +107,7 @@ class Repair:
 def resolve(function: FuncOp) -> None:
     """Repairs every op of a function that violates the layout it needs."""
     repair = Repair()
-    for op in [op for op in function.walk() if op.has_trait(NeedsRowMajor)]:
+    for op in [op for op in function.walk() if has_trait(op, NeedsRowMajor)]:
         if isinstance(op, SurfaceOp) and violates(op):
             repair.repair(op)
 

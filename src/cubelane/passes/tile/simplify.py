@@ -12,7 +12,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
 from cubelane.ir.kernel import SplitRegionOp, YieldOp, functions_of, kind_of
 from cubelane.ir.tile.channel import SubblockIdxOp
-from cubelane.ir.traits import Split, Splits
+from cubelane.ir.traits import Split, Splits, has_trait, trait_of
 from cubelane.passes.tile.placement import insert
 
 
@@ -44,7 +44,7 @@ def removable(op: Operation) -> bool:
     The lane index stays: a split region begins with it. So do the boundary ops: by them one sees that the body of a
     region is written for one lane.
     """
-    splits = op.get_trait(Splits)
+    splits = trait_of(op, Splits)
     if (
         op.regions
         or not op.results
@@ -53,11 +53,11 @@ def removable(op: Operation) -> bool:
         or any(result.first_use is not None for result in op.results)
     ):
         return False
-    return op.has_trait(Pure) or _only_reads(op)
+    return has_trait(op, Pure) or _only_reads(op)
 
 
 def _only_reads(op: Operation) -> bool:
-    return op.has_trait(MemoryReadEffect) and not op.has_trait(MemoryWriteEffect)
+    return has_trait(op, MemoryReadEffect) and not has_trait(op, MemoryWriteEffect)
 
 
 def remove_unused(block: Block) -> None:

@@ -17,7 +17,7 @@ from cubelane.analysis.lane_share import name_of
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import SPLIT_AIV, FunctionKind, SplitRegionOp, flag, functions_of, kind_of
-from cubelane.ir.traits import CoreAffinity, Fixed, Split, Splits
+from cubelane.ir.traits import CoreAffinity, Fixed, Split, Splits, trait_of
 from cubelane.ir.types import MemorySpace, SplitMode, TileType
 
 PROPERTY = "AivSplitValid"
@@ -180,7 +180,7 @@ class _Function:
 
 
 def _behaviour(op: Operation) -> Split | None:
-    splits = op.get_trait(Splits)
+    splits = trait_of(op, Splits)
     return None if splits is None else splits.behaviour
 
 
@@ -196,11 +196,11 @@ def _consumer(op: Operation) -> Affinity:
 
 def _states_lane(op: Operation) -> bool:
     """Whether the op belongs to a lane by declaration and touches no tile (the lane index, transport)."""
-    return isinstance(op.get_trait(CoreAffinity), Fixed) and _behaviour(op) in (Split.NONE, Split.CHANNEL)
+    return isinstance(trait_of(op, CoreAffinity), Fixed) and _behaviour(op) in (Split.NONE, Split.CHANNEL)
 
 
 def _folds(op: Operation, axis: int) -> bool:
-    splits = op.get_trait(Splits)
+    splits = trait_of(op, Splits)
     if splits is None or splits.behaviour is not Split.REDUCES or splits.axis is None:
         return False
     source = op.operands[0].type

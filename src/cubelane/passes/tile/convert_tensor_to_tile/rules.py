@@ -16,7 +16,7 @@ from cubelane.ir.tile.making import CreateOp, FullOp
 from cubelane.ir.tile.matrix import MatmulAccOp, MatmulOp
 from cubelane.ir.tile.movement import LoadOp, ReadOp, StoreOp, WriteOp
 from cubelane.ir.tile.shaping import AssembleOp, FillPadOp, ReshapeOp, SliceOp
-from cubelane.ir.traits import Split, Splits, TileForm
+from cubelane.ir.traits import Split, Splits, TileForm, trait_of
 from cubelane.ir.types import MemorySpace, Pad, TensorType, TileType, promote
 from cubelane.passes.tile.convert_tensor_to_tile.accumulators import Accumulators, is_zero
 from cubelane.passes.tile.convert_tensor_to_tile.batch import Batch
@@ -97,7 +97,7 @@ class Rules:
 
     def rename(self, op: gm.TensorOp, **extra: Any) -> None:
         """The tile op of the same meaning and arguments, with scratch where it needs some."""
-        form = op.get_trait(TileForm)
+        form = trait_of(op, TileForm)
         kind = None if form is None else TILE_OPS.get(form.name)
         if kind is None:
             spelled = f"pl.{op.SPELLING}"
@@ -368,7 +368,7 @@ class Rules:
 
 def kind_splits(kind: type[SurfaceOp]) -> Splits:
     """The split behaviour that an op class declares."""
-    splits = kind.get_trait(Splits)
+    splits = trait_of(kind, Splits)
     assert splits is not None
     return splits
 
@@ -379,7 +379,7 @@ def optional(parameter: Parameter) -> bool:
 
 
 def _form(op: gm.TensorOp) -> str:
-    form = op.get_trait(TileForm)
+    form = trait_of(op, TileForm)
     if form is None:
         raise Diagnostic(f"`pl.{op.SPELLING}` has no form on chip", code="no-tile-form")
     return form.name

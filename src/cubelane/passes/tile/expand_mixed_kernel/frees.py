@@ -24,13 +24,13 @@ from cubelane.ir.diagnostic import refuse
 from cubelane.ir.surface import Bound, python_value
 from cubelane.ir.tile.channel import FreeOp, FreeToCubeOp, FreeToLanesOp, PopOp
 from cubelane.ir.tile.movement import MoveOp
-from cubelane.ir.traits import InPlace
+from cubelane.ir.traits import InPlace, has_trait, trait_of
 from cubelane.ir.types import MemorySpace, TileType
 
 
 def views_of(op: Operation, index: int) -> tuple[SSAValue, ...]:
     """The results of an op that are the buffer of its operand `index`."""
-    trait = op.get_trait(InPlace)
+    trait = trait_of(op, InPlace)
     if trait is None or getattr(op, trait.operand) is not op.operands[index]:
         return ()
     return tuple(op.results)
@@ -81,7 +81,7 @@ def life_of(pop: PopOp, at: Positions) -> Life:
             if isinstance(op, FreeOp):
                 life.frees.append(op)
                 continue
-            if op.parent_block() is at.block and op.has_trait(IsTerminator):
+            if op.parent_block() is at.block and has_trait(op, IsTerminator):
                 life.leaves = True
                 life.last = max(life.last, len(at.ops) - 2)
                 continue

@@ -8,7 +8,7 @@ from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import REGION_VALIDATED, flag, split_of
 from cubelane.ir.surface import python_value
-from cubelane.ir.traits import Split, Splits
+from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import SplitMode, TileType
 
 
@@ -23,7 +23,7 @@ def refuse_transposes(function: FuncOp) -> None:
 
 
 def _moves_axis(op: Operation, axis: int) -> bool:
-    trait = op.get_trait(Splits)
+    trait = trait_of(op, Splits)
     if trait is None or trait.behaviour is not Split.TRANSPOSES or classify(op) is not Affinity.VECTOR:
         return False
     tile = op.operands[0].type

@@ -15,7 +15,7 @@ from cubelane.ir.diagnostic import Location, refuse
 from cubelane.ir.kernel import SplitRegionOp
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import Split as Behaviour
-from cubelane.ir.traits import Splits
+from cubelane.ir.traits import Splits, trait_of
 from cubelane.ir.types import DYNAMIC, SplitMode, TileType
 from cubelane.passes.tile.lower_auto_vector_split.crossing import Crossing, gather, remove, shard
 from cubelane.passes.tile.lower_auto_vector_split.lane_math import LaneMath
@@ -24,7 +24,7 @@ from cubelane.passes.tile.lower_auto_vector_split.revalidate import revalidate
 
 def behaviour_of(op: Operation) -> Behaviour | None:
     """The declared split behaviour of an op."""
-    splits = op.get_trait(Splits)
+    splits = trait_of(op, Splits)
     return None if splits is None else splits.behaviour
 
 
@@ -107,7 +107,7 @@ def _check_transpose(op: Operation, mode: SplitMode) -> None:
 
 
 def _check_reduction(op: Operation, mode: SplitMode, values: LaneValues) -> None:
-    source, splits = op.operands[0], op.get_trait(Splits)
+    source, splits = op.operands[0], trait_of(op, Splits)
     assert splits is not None and splits.axis is not None
     type_ = tile_type(source)
     if source in values.halves and splits.axis % len(type_.shape) == mode.axis and type_.shape[mode.axis] != 1:

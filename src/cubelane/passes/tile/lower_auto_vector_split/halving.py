@@ -19,7 +19,7 @@ from cubelane.ir.affinity import Affinity
 from cubelane.ir.surface import constant_of
 from cubelane.ir.tile.making import CreateOp
 from cubelane.ir.tile.shaping import AssembleOp, SetValidShapeOp, SliceOp
-from cubelane.ir.traits import Meaning
+from cubelane.ir.traits import Meaning, trait_of
 from cubelane.ir.traits import Split as Behaviour
 from cubelane.ir.types import DYNAMIC, Layout, TileType
 from cubelane.passes.tile.lower_auto_vector_split.crossing import Crossing, gather, remove, shard
@@ -176,7 +176,7 @@ class Halver:
     def _own_box(self, op: Operation) -> None:
         """An op that declares its whole box valid claims cells of nobody where the boxes overlap or overhang."""
         for result in op.results:
-            share, meaning = self.share(result), op.get_trait(Meaning)
+            share, meaning = self.share(result), trait_of(op, Meaning)
             if not isinstance(share, Split) or share.even or meaning is None:
                 continue
             takes_over = any(isinstance(v.type, TileType) for v in op.operands) and meaning.valid is None

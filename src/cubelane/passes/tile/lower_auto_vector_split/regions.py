@@ -25,7 +25,7 @@ from cubelane.ir.kernel import (
     set_flag,
 )
 from cubelane.ir.tile.channel import SubblockIdxOp
-from cubelane.ir.traits import RunsOnce, Splits
+from cubelane.ir.traits import RunsOnce, Splits, has_trait, trait_of
 from cubelane.ir.traits import Split as Behaviour
 from cubelane.ir.types import DTYPES, SplitMode
 from cubelane.passes.tile.lower_auto_vector_split import explicit_body
@@ -97,7 +97,7 @@ def _lower_region(function: FuncOp, region: SplitRegionOp, taken: set[str]) -> N
 
 
 def _is_boundary(op: Operation) -> bool:
-    splits = op.get_trait(Splits)
+    splits = trait_of(op, Splits)
     return splits is not None and splits.behaviour is Behaviour.BOUNDARY
 
 
@@ -170,5 +170,5 @@ def _inline(region: SplitRegionOp) -> None:
 def _place(ops: list[Operation]) -> None:
     """Pins ops that must run once to the lanes, where the author wrote them (4.9)."""
     for op in ops:
-        if op.has_trait(RunsOnce) and classify(op) is Affinity.SHARED and PLACEMENT not in op.attributes:
+        if has_trait(op, RunsOnce) and classify(op) is Affinity.SHARED and PLACEMENT not in op.attributes:
             op.attributes[PLACEMENT] = StringAttr("aiv")

@@ -19,7 +19,7 @@ from cubelane.ir.surface import Bound, SurfaceOp, constant_of
 from cubelane.ir.tile.channel import InitializePipeOp, SubblockIdxOp
 from cubelane.ir.tile.making import CreateOp
 from cubelane.ir.tile.shaping import SetValidShapeOp
-from cubelane.ir.traits import RunsOnce, Split, Splits
+from cubelane.ir.traits import RunsOnce, Split, Splits, has_trait, trait_of
 from cubelane.ir.types import TensorType, TileType, is_float
 from cubelane.passes.tile.expand_mixed_kernel.pipes import is_setup
 
@@ -38,7 +38,7 @@ def is_empty(tile: TileType) -> bool:
 
 def behaviour(op: Operation) -> Split | None:
     """What the op's `Splits` trait says."""
-    trait = op.get_trait(Splits)
+    trait = trait_of(op, Splits)
     return trait.behaviour if trait is not None else None
 
 
@@ -95,7 +95,7 @@ class Replay:
 
     def _leaf(self, op: Operation) -> None:
         channel = behaviour(op) is Split.CHANNEL
-        if not channel and (op.has_trait(MemoryWriteEffect) or op.has_trait(RunsOnce)):
+        if not channel and (has_trait(op, MemoryWriteEffect) or has_trait(op, RunsOnce)):
             self._drop(op)
         elif behaviour(op) is Split.READS_CELL:
             self._zero(op)
@@ -118,7 +118,7 @@ class Replay:
         self.values[op.results[0]] = self._add(ConstantOp(zero), op).results[0]
 
     def _tile(self, op: Operation, kind: TileType, channel: bool) -> None:
-        reads_memory = op.has_trait(MemoryReadEffect) and not channel
+        reads_memory = has_trait(op, MemoryReadEffect) and not channel
         if reads_memory or behaviour(op) in (Split.SLICES, Split.TRANSPOSES):
             made = self._created(op, kind)
         elif isinstance(op, SetValidShapeOp):

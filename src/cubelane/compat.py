@@ -12,6 +12,7 @@ from types import ModuleType
 
 ALIASES = {
     "pypto.language": "cubelane.language",
+    "pypto.language.distributed": "cubelane.language",
     "pypto.passes": "cubelane.passes",
     "pypto.ir": "cubelane.language.nodes",
     "ptodsl": "cubelane.ptodsl",

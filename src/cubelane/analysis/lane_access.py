@@ -14,7 +14,7 @@ from cubelane.ir.affinity import Affinity
 from cubelane.ir.narrowing import is_value
 from cubelane.ir.surface import constant_of, python_value
 from cubelane.ir.tile.channel import SubblockIdxOp
-from cubelane.ir.traits import Split, Splits, has_trait, trait_of
+from cubelane.ir.traits import RunsOnce, Split, Splits, has_trait, trait_of
 from cubelane.ir.types import TensorType, TileType
 
 
@@ -41,8 +41,8 @@ class Access:
 def lane_access(op: Operation) -> Access | None:
     """What an op of the lanes touches in global memory; None for one that touches nothing, or runs on the cube."""
     splits = trait_of(op, Splits)
-    if splits is None:
-        return None
+    if splits is None or has_trait(op, RunsOnce):
+        return None  # a side effect is no access of this device's memory
     offsets = tuple(cast("list[SSAValue]", getattr(op, "offsets", None) or getattr(op, "position", None) or ()))
     if splits.behaviour is Split.LOADS and classify(op) is Affinity.VECTOR:
         return Access(op.operands[0], offsets, op.results[0], None)

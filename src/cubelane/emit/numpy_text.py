@@ -33,7 +33,8 @@ RESERVED = frozenset(
     """np range min max float int bool core inf nan trim box rounded wrap clamped together call window put cut paste
     poison cast matmul accumulate divide compare pack_bits unpack_bits sequence random triangle reinterpret fill_pad
     with_cell gather_rows read write push pop free open_pipe lane block blocks shard gather tensor_matmul cut_valid
-    reshaped_valid swapped_valid reinterpreted_valid quotient remainder""".split()
+    reshaped_valid swapped_valid reinterpreted_valid quotient remainder
+    notify wait_for defer_wait""".split()
 )
 """Names that no variable of an emitted program may take."""
 
@@ -89,16 +90,20 @@ class Names:
 
     def __init__(self) -> None:
         self.taken: set[str] = set(RESERVED)
+        self._numbers: dict[str, int] = {}
+        """The number tried last for every hint: lower ones are taken."""
 
     def fresh(self, hint: str | None) -> str:
         """A name nobody has yet, near `hint`."""
         base = re.sub(r"\W", "_", hint or "t").strip("_") or "t"
         if base[0].isdigit():
             base = "t" + base
-        name, number = base, 0
+        number = self._numbers.get(base, 0)
+        name = f"{base}_{number}" if number else base
         while name in self.taken or f"{name}_valid" in self.taken or keyword.iskeyword(name):
             number += 1
             name = f"{base}_{number}"
+        self._numbers[base] = number
         self.taken |= {name, f"{name}_valid"}
         return name
 

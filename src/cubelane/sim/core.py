@@ -1,30 +1,20 @@
 """One agent of the core group: the words of an emitted program that touch rings or global memory."""
 
+import operator
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from cubelane.sim.clock import Entry
 from cubelane.sim.memory import Access, Memory
 from cubelane.sim.primitives import PURE, Array, Fault, Poison, is_float
-from cubelane.sim.ring import TO_CUBE, TO_LANES, Ring
+from cubelane.sim.ring import TO_CUBE, TO_LANES, Inlet, Outlet, Ring
+
+ORDERINGS = {name: getattr(operator, name) for name in ("eq", "ne", "gt", "ge", "lt", "le")}
 
 _frame = sys._getframe  # pyright: ignore[reportPrivateUsage]
-
-
-class Wait(NamedTuple):
-    """What an agent waits for, at which emitted line."""
-
-    ring: Ring
-    kind: str
-    me: int
-    place: int
-
-    def ready(self) -> bool:
-        """Whether the agent can go on."""
-        return self.ring.has_room(self.me) if self.kind == "push" else self.ring.has_tile(self.me)
 
 
 class Board(Protocol):
@@ -58,12 +48,14 @@ class Core:
 
     def __init__(self, group: Board, agent: int, name: str, lane: int | None):
         self.group, self.agent, self.name, self.lane_number = group, agent, name, lane
-        self.waiting: Wait | None = None
+        self.waiting: Outlet | Inlet | None = None
+        """The end of a ring that this core waits at, and the place of its program where it does."""
+        self.waits_at = 0
         self.me = lane or 0
         self.log = group.log.append
-        self.outward: dict[int | None, Ring] = {}
-        self.inward: dict[int | None, Ring] = {}
-        """The rings open on this core, by pipe: those it produces for, and those it consumes from."""
+        self.outlets: dict[int | None, Outlet] = {}
+        self.inlets: dict[int | None, Inlet] = {}
+        """The ends of rings open on this core, by pipe."""
         self.preempts, self.stopped = group.preempts, False
         """Whether the agent may be stopped at a ring operation, and whether it just was."""
         self.memory, self.poison_value = group.memory, group.poison
@@ -71,7 +63,8 @@ class Core:
     def namespace(self) -> dict[str, Any]:
         """Every name that an emitted program may use."""
         words = ("window", "put", "read", "write", "gather_rows", "poison", "box", "push", "pop", "free", "open_pipe")
-        return {**PURE, **{w: getattr(self, w) for w in (*words, "lane", "block", "blocks")}}
+        signals = ("notify", "wait_for", "defer_wait")
+        return {**PURE, **{w: getattr(self, w) for w in (*words, *signals, "lane", "block", "blocks")}}
 
     # --- where am I ------------------------------------------------------------------------------------------
 
@@ -197,6 +190,29 @@ class Core:
         self._touch(tensor[index], False, place=place)
         return PURE["paste"](target, tensor[index].reshape(sizes), offsets)
 
+    # --- signals ---------------------------------------------------------------------------------------------
+
+    def notify(self, signal: Array, peer: int, position: Sequence[int], value: int, op: int) -> None:
+        """Tells a peer, whose memory is not simulated: an event of the log."""
+        self.memory.window(signal, position, (1,) * len(position))
+        what = f"peer {peer}: {list(position)} {'=' if op else '+='} {value}"
+        self.log((self.agent, "notify", what, None, _frame(1).f_lasti))
+
+    def wait_for(self, signal: Array, position: Sequence[int], value: int, comparison: str) -> None:
+        """Goes on if the signal of this device fulfils the condition; nobody else could change it."""
+        have = self.read(signal, position)
+        if not ORDERINGS[comparison](have, value):
+            raise Fault(
+                f"waits until the signal at {list(position)} is {comparison} {value}, it is {have}",
+                "one device is simulated, and no peer sends a signal here",
+                code="signal",
+            )
+
+    def defer_wait(self, signal: Array, position: Sequence[int], value: int, comparison: str) -> None:
+        """Registers a condition for the next kernel: an event of the log."""
+        self.memory.window(signal, position, (1,) * len(position))
+        self.log((self.agent, "defer", f"{list(position)} {comparison} {value}", None, _frame(1).f_lasti))
+
     # --- rings -----------------------------------------------------------------------------------------------
 
     def open_pipe(self, mask: int, slot_size: int, slot_num: int | None, pipe: int | None) -> None:
@@ -206,33 +222,37 @@ class Core:
             if mask & bit:
                 ring = self.group.open_ring(direction, pipe or 0, number, slot_size)
                 produces = (direction == TO_LANES) == (self.lane_number is None)
-                rings = self.outward if produces else self.inward
-                rings[pipe] = ring
-                if not pipe:
-                    rings[None] = rings[0] = ring
+                for key in (pipe,) if pipe else (None, 0):
+                    if produces:
+                        self.outlets[key] = ring.outlets[self.me]
+                    else:
+                        self.inlets[key] = ring.inlets[self.me]
 
-    def _no_ring(self, producing: bool, pipe: int | None) -> Ring:
+    def _closed(self, producing: bool, pipe: int | None) -> Fault:
         direction = TO_LANES if producing == (self.lane_number is None) else TO_CUBE
-        raise Fault(f"the ring {direction} (pipe {pipe or 0}) is not open on this core", code="protocol")
+        return Fault(f"the ring {direction} (pipe {pipe or 0}) is not open on this core", code="protocol")
 
-    def _may_go(self, wait: Wait) -> bool:
-        """Whether an agent at a ring operation goes on; else it is stopped, or waits."""
-        if self.preempts and not self.stopped:
-            self.stopped = True
-            return False
-        if not wait.ready():
-            self.waiting = wait
-            self.log((self.agent, "wait", wait.ring.name, None, wait.place))
-            return False
-        self.stopped = False
-        return True
+    def _stops(self) -> bool:
+        """Whether an agent is stopped before a ring operation: once, under a random schedule."""
+        self.stopped = not self.stopped
+        return self.stopped
+
+    def _wait(self, end: Outlet | Inlet, place: int) -> None:
+        self.waiting, self.waits_at, self.stopped = end, place, self.preempts
+        self.log((self.agent, "wait", end.ring.name, None, place))
 
     def push(self, tile: Array, code: int, stride: int | None, pipe: int | None, valid: Sequence[int]) -> bool:
-        """Writes the tile to the next slot; False while none is free."""
-        ring, me, place = self.outward.get(pipe) or self._no_ring(True, pipe), self.me, _frame(1).f_lasti
-        if (self.preempts or not ring.has_room(me)) and not self._may_go(Wait(ring, "push", me, place)):
+        """Writes the tile to the next slot; False while that is taken."""
+        outlet, place = self.outlets.get(pipe), _frame(1).f_lasti
+        if outlet is None:
+            raise self._closed(True, pipe)
+        if self.preempts and self._stops():
             return False
-        self.log((self.agent, "push", ring.name, ring.push(me, tile, code), place))
+        number = outlet.push(tile, code)
+        if number is None:
+            self._wait(outlet, place)
+            return False
+        self.log((self.agent, "push", outlet.ring.name, number, place))
         return True
 
     def pop(
@@ -246,15 +266,22 @@ class Core:
         kept: bool = False,
     ) -> Array | None:
         """The tile of the oldest full slot; None while there is none. `kept`: it may be read after its free."""
-        ring, me, place = self.inward.get(pipe) or self._no_ring(False, pipe), self.me, _frame(1).f_lasti
-        if (self.preempts or not ring.has_tile(me)) and not self._may_go(Wait(ring, "pop", me, place)):
+        inlet, place = self.inlets.get(pipe), _frame(1).f_lasti
+        if inlet is None:
+            raise self._closed(False, pipe)
+        if self.preempts and self._stops():
             return None
-        tile, number = ring.pop(me, code, shape, dtype, valid, self.poison_value, kept)
-        self.log((self.agent, "pop", ring.name, number, place))
+        tile = inlet.pop(code, shape, dtype, valid, kept, self.poison_value, place)
+        if tile is None:
+            self._wait(inlet, place)
+        else:
+            self.log((self.agent, "pop", inlet.ring.name, inlet.popped - 1, place))
         return tile
 
     def free(self, tile: Array, code: int | None, pipe: int | None) -> None:
         """Gives the slot of a popped tile back."""
-        ring = self.inward.get(pipe) or self._no_ring(False, pipe)
-        number = ring.free(self.me, tile, code, self.poison_value)
-        self.log((self.agent, "free", ring.name, number, _frame(1).f_lasti))
+        inlet = self.inlets.get(pipe)
+        if inlet is None:
+            raise self._closed(False, pipe)
+        number = inlet.free(tile, code, self.poison_value)
+        self.log((self.agent, "free", inlet.ring.name, number, _frame(1).f_lasti))

@@ -8,9 +8,10 @@ from cubelane.ir.tile.making import MAKING_OPS
 from cubelane.ir.tile.matrix import MATRIX_OPS
 from cubelane.ir.tile.movement import MOVEMENT_OPS
 from cubelane.ir.tile.shaping import SHAPING_OPS
+from cubelane.ir.tile.signals import SIGNAL_OPS
 from cubelane.ir.types import TileType
 
-_OPS = (*MOVEMENT_OPS, *MAKING_OPS, *SHAPING_OPS, *ELEMENTWISE_OPS, *MATRIX_OPS, *CHANNEL_OPS)
+_OPS = (*MOVEMENT_OPS, *MAKING_OPS, *SHAPING_OPS, *ELEMENTWISE_OPS, *MATRIX_OPS, *CHANNEL_OPS, *SIGNAL_OPS)
 
 Tile = Dialect("tile", [op for op in _OPS if op.name.startswith("tile.")], [TileType])
 System = Dialect("system", [op for op in _OPS if op.name.startswith("system.")], [])

@@ -25,6 +25,7 @@ from cubelane.passes.tile.expand_mixed_kernel.callers import HandWrittenGroups, 
 from cubelane.passes.tile.expand_mixed_kernel.hand_written import stage_pushes
 from cubelane.passes.tile.expand_mixed_kernel.programs import Expansion, Programs
 from cubelane.passes.tile.expand_mixed_kernel.transposes import refuse_transposes
+from cubelane.passes.tile.expand_mixed_kernel.waiters import refuse_wrong_waiters
 from cubelane.targets import TARGETS, Target
 
 
@@ -50,6 +51,7 @@ class ExpandMixedKernel(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
+        refuse_wrong_waiters(op)
         groups, others = callers_by_kind(op)
         expanded: dict[str, Programs] = {}
         for function in functions_of(op):

@@ -4,6 +4,8 @@ Three bodies: full width (shared out like a whole function, by the region's own 
 (already half width: checked and localized), and task parallel (mode NONE: both lanes run it as it is).
 """
 
+from collections.abc import Iterable
+
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
@@ -93,7 +95,7 @@ def _lower_region(function: FuncOp, region: SplitRegionOp, taken: set[str]) -> N
     else:
         _share_out(function, region, taken)
         _inline(region)
-    _place(ops)
+    place_once(ops, "aiv" if mode is SplitMode.NONE or boundaries else "aic")
 
 
 def _is_boundary(op: Operation) -> bool:
@@ -167,8 +169,12 @@ def _inline(region: SplitRegionOp) -> None:
     region.erase()
 
 
-def _place(ops: list[Operation]) -> None:
-    """Pins ops that must run once to the lanes, where the author wrote them (4.9)."""
+def place_once(ops: Iterable[Operation], core: str) -> None:
+    """Pins ops that must run once to a core (4.9).
+
+    Where the author wrote what each lane does, that is the lanes. In a body that is shared out automatically both
+    lanes run everything, so it is the cube, which waits until the data of both lanes is there.
+    """
     for op in ops:
         if has_trait(op, RunsOnce) and classify(op) is Affinity.SHARED and PLACEMENT not in op.attributes:
-            op.attributes[PLACEMENT] = StringAttr("aiv")
+            op.attributes[PLACEMENT] = StringAttr(core)

@@ -24,6 +24,7 @@ from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.types import DTYPES, SplitMode
 from cubelane.passes.tile.lower_auto_vector_split.halving import Halver
 from cubelane.passes.tile.lower_auto_vector_split.naming import assigned_names, fresh_name
+from cubelane.passes.tile.lower_auto_vector_split.regions import place_once
 
 
 def applies_to(function: FuncOp) -> bool:
@@ -52,6 +53,7 @@ def lower(function: FuncOp) -> None:
     first = block.first_op
     assert first is not None
     block.insert_op_before(lane, first)
+    place_once(block.walk(), "aic")
     stamp(function, mode)
 
 

@@ -220,7 +220,7 @@ class Replay:
 
 
 def is_replayed(function: FuncOp) -> bool:
-    """Whether a program has the form that `replay_on_lane_1` gives it: set-up, then the rest under a test of the lane."""
+    """Whether a program has the form that `replay_on_lane_1` gives it: set-up, the rest under a test of the lane."""
     ops = list(function.body.block.ops)
     branch = ops[-2] if len(ops) > 1 else None
     if not isinstance(branch, IfOp) or not isinstance(test := branch.cond.owner, CmpiOp):

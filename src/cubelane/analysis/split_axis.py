@@ -102,11 +102,20 @@ class SplitAxes:
         chain: list[Link] = []
         current: SSAValue | None = value
         while current is not None and isinstance(self[current], Split):
-            op = current.owner if isinstance(current.owner, Operation) else current.owner.parent_op()
-            if op is not None:
-                chain.append(Link(op, Location.of(op), name_of(current), self[current]))
-            current = self._causes.get(current)
+            link = self.link(current)
+            if link is not None:
+                chain.append(link)
+            current = self.cause(current)
         return chain[::-1]
+
+    def link(self, value: SSAValue) -> Link | None:
+        """The last link of a value's chain; None for a value that no op makes."""
+        op = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+        return None if op is None else Link(op, Location.of(op), name_of(value), self[value])
+
+    def cause(self, value: SSAValue) -> SSAValue | None:
+        """The value from which a value got its share; None where its own op shared it out."""
+        return self._causes.get(value)
 
     def story(self, value: SSAValue) -> str:
         """One sentence for a message: how the value is shared out, since where, along which chain."""

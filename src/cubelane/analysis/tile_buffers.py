@@ -195,9 +195,11 @@ def peak(buffers: Sequence[Buffer], of: TileBuffers) -> list[Buffer]:
         buffer = of.of(content)
         assert buffer is not None
         alive[buffer] += 1 if begins else -1
+        if not alive[buffer]:
+            del alive[buffer]
         if begins:
             read = [b for c in content.clobbers if (b := of.of(c)) is not None] if position == content.start else []
-            now = dict.fromkeys([*(+alive), *(b for b in read if b in mine)])
+            now = dict.fromkeys([*alive, *(b for b in read if b in mine)])
             if (size := sum(b.size for b in now)) > most:
                 most, best = size, list(now)
     return best

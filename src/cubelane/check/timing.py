@@ -1,6 +1,7 @@
 """How long a compiled kernel takes in the timing model: its trace once, its timeline for any ring depth."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from cubelane.check.arrays import arguments_of, parameter_names
 from cubelane.check.compiled import CompiledKernel, compile_program
@@ -9,6 +10,7 @@ from cubelane.check.kernel_file import Arrays, Judge
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.sim.machine import entry_functions
 from cubelane.sim.timeline import Timeline
+from cubelane.sim.timing_program import LaunchTasks, resolve
 from cubelane.sim.timing_replay import Replay, Stalled
 from cubelane.sim.timing_trace import Launch, trace
 from cubelane.targets import TARGETS
@@ -24,6 +26,11 @@ class Timed:
     findings: list[Diagnostic]
     arrays: Arrays
 
+    @cached_property
+    def tasks(self) -> list[LaunchTasks]:
+        """The trace with its prices: what all replays share."""
+        return resolve(self.launches, TARGETS[self.target], RATES[self.target])
+
     @property
     def complete(self) -> bool:
         """Whether all cores ran to their end."""
@@ -32,7 +39,7 @@ class Timed:
     def timeline(self, depth: int | None = None) -> Timeline | None:
         """The timeline with rings of `depth` slots (None: as compiled); None if the cores would wait for ever."""
         try:
-            return Replay(TARGETS[self.target], RATES[self.target], depth).run(self.launches)
+            return Replay(RATES[self.target], depth).run(self.tasks)
         except Stalled:
             return None
 

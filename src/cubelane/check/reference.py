@@ -130,11 +130,14 @@ class Reference:
 
     def _get(self, value: SSAValue, values: Values) -> Any:
         """A value as the active lanes see it."""
-        found = values[value]
+        return self._mine(values[value])
+
+    def _mine(self, value: Any) -> Any:
+        """The part of a value that belongs to the active lanes."""
         lanes = self.where.lanes
-        if isinstance(found, Lanes) and lanes is not None and len(lanes) == 1:
-            return found[lanes[0]]
-        return found
+        if isinstance(value, Lanes) and lanes is not None and len(lanes) == 1:
+            return value[lanes[0]]
+        return value
 
     def _op(self, op: Operation, values: Values) -> None:
         if (run := self.structured.get(type(op))) is not None:
@@ -171,7 +174,8 @@ class Reference:
             self.where = _Where((lane,), outer.in_kernel)
             results.append(run())
         self.where = outer
-        return [Lanes(*pair) if len(pair) == 2 else pair[0] for pair in zip(*results, strict=True)]
+        pairs = zip(*results, strict=True)
+        return [one_for_all(Lanes(*pair)) if len(pair) == 2 else pair[0] for pair in pairs]
 
     def _diverges(self, steering: Sequence[Any], op: Operation) -> bool:
         if not any(isinstance(s, Lanes) for s in steering):
@@ -199,20 +203,19 @@ class Reference:
         return current
 
     def _while(self, op: scf.WhileOp, values: Values) -> None:
-        start = [self._get(v, values) for v in op.arguments]
-        if self.where.lanes is not None and len(self.where.lanes) == 2 and any(isinstance(s, Lanes) for s in start):
-            results = self._lane_by_lane(lambda: self._turns(op, values))
-        else:
-            results = self._turns(op, values)
+        results = self._turns(op, values, [self._get(v, values) for v in op.arguments])
         values.update(zip(op.results, results, strict=True))
 
-    def _turns(self, op: scf.WhileOp, values: Values) -> list[Any]:
+    def _turns(self, op: scf.WhileOp, values: Values, current: list[Any]) -> list[Any]:
+        """The lanes turn together as long as they agree on going on, from there each by itself."""
         before, after = op.before_region.block, op.after_region.block
-        current = [self._get(v, values) for v in op.arguments]
         while True:
             values.update(zip(before.args, current, strict=True))
             go, *forwarded = self._block(before, values)
-            if self._diverges([go], op) or not go:
+            if self._diverges([go := one_for_all(go)], op):
+                start = current
+                return self._lane_by_lane(lambda: self._turns(op, values, [self._mine(v) for v in start]))
+            if not go:
                 return forwarded
             values.update(zip(after.args, forwarded, strict=True))
             current = self._block(after, values)

@@ -280,6 +280,6 @@ class _Runs:
         while current is not None and current.parent is not self.block:
             current = current.parent_op()
         index = OUTSIDE if current is None else self.index[current]
-        if index != OUTSIDE and self.statements[index].has_trait(op, IsTerminator):
+        if index != OUTSIDE and has_trait(self.statements[index].op, IsTerminator):
             return OUTSIDE
         return index

@@ -18,7 +18,7 @@ from cubelane.sim.core import Core
 from cubelane.sim.memory import Memory, Race
 from cubelane.sim.primitives import Array, Fault, Poison, scalar_fault
 from cubelane.sim.result import Event
-from cubelane.sim.ring import Ring
+from cubelane.sim.ring import Outlet, Ring
 
 
 @dataclass(frozen=True)
@@ -220,34 +220,30 @@ class Group:
     def _deadlock(self, blocked: Sequence[Agent]) -> Diagnostic:
         notes: list[str] = []
         for agent in blocked:
-            wait = agent.core.waiting
-            assert wait is not None
-            line, ring = agent.line(wait.place), wait.ring
-            if wait.kind == "push":
+            end = agent.core.waiting
+            assert end is not None
+            line, ring = agent.line(agent.core.waits_at), end.ring
+            if isinstance(end, Outlet):
                 for_what = f"a free slot of {ring.name}: all {ring.slot_num} are taken, {self._blame(ring, False)}"
             else:
-                number = ring.popped[agent.core.lane()]
-                for_what = f"tile {number} of {ring.name}, {self._blame(ring, True)}"
+                for_what = f"tile {end.popped} of {ring.name}, {self._blame(ring, True)}"
             notes.append(f"{agent.core.name} at {line.location} ({line.op}{_of(line)}) waits for {for_what}")
         ended = [a.core.name for a in self.agents if a.ended]
         if ended:
             notes.append(f"{' and '.join(ended)} ended before")
-        first = blocked[0].core.waiting
-        assert first is not None
         names = ", ".join(a.core.name for a in blocked)
         return Diagnostic(
             f"deadlock: {names} wait and nobody can go on" if len(blocked) > 1 else f"deadlock: {names} waits forever",
-            blocked[0].line(first.place).location,
+            blocked[0].line(blocked[0].core.waits_at).location,
             notes,
             code="deadlock",
         )
 
     def _blame(self, ring: Ring, for_tile: bool) -> str:
         """Who would have to act, and how far they are."""
-        counts = ring.pushed if for_tile else ring.freed
+        counts = [o.pushed for o in ring.outlets] if for_tile else [i.freed for i in ring.inlets]
         verb = "pushed" if for_tile else "freed"
-        to_lanes = ring.direction == "cube to lanes"
-        actors = ["AIC"] if to_lanes == for_tile else [f"AIV{lane}" for lane in range(len(counts))]
+        actors = ["AIC"] if ring.to_lanes == for_tile else [f"AIV{lane}" for lane in range(len(counts))]
         return ", ".join(f"{who} {verb} {count}" for who, count in zip(actors, counts, strict=True))
 
     def _leftovers(self) -> None:

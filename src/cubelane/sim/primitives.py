@@ -141,9 +141,9 @@ _ROUNDING: dict[str, Callable[[Array], Array]] = {
 
 def cast(tile: Array, dtype: Any, mode: str) -> Array:
     """To another element type: floats to the nearest (ties to even), to integers as `mode` says, saturating."""
+    if is_float(dtype):
+        return tile.astype(dtype)
     target = np.dtype(dtype)
-    if is_float(target):
-        return tile.astype(target)
     low, high = _integer_range(target)
     if not is_float(tile.dtype):
         return np.clip(tile.astype(np.int64), low, high).astype(target)
@@ -160,11 +160,11 @@ def _integer_range(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 def matmul(lhs: Array, rhs: Array) -> Array:
     """The product, accumulated in FP32 (INT32 for integers), over the columns that `lhs` has."""
-    wide = np.float32 if is_float(lhs.dtype) else np.int32
     inner = lhs.shape[1]
     if rhs.shape[0] != inner:
         inner = min(inner, rhs.shape[0])
         lhs, rhs = lhs[:, :inner], rhs[:inner]
+    wide = np.float32 if is_float(lhs.dtype) else np.int32
     return np.matmul(lhs.astype(wide, copy=False), rhs.astype(wide, copy=False))
 
 

@@ -1,8 +1,6 @@
 """The rings between the cores: bounded, first in first out, with bands per lane (architecture.md, "The channel")."""
 
 from collections import deque
-from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -17,126 +15,191 @@ Held = tuple[int, Array, int, bool]
 """A slot that a consumer has taken and not given back: its number, the tile, the code, whether the tile is a copy."""
 
 
+class Slot:
+    """Memory for one tile: the number of the tile it holds, its code, what each producer wrote, who has yet to act."""
+
+    __slots__ = ("code", "number", "parts", "unfreed", "unpushed")
+
+    def __init__(self, producers: int):
+        self.number, self.code, self.unpushed, self.unfreed = -1, 0, 0, 0
+        self.parts: list[Array] = [None] * producers
+
+
 class Ring:
     """One direction of one pipe. `lanes` vector lanes are dispatched; the cube is producer or consumer.
 
-    Producers and consumers are counted from 0; a side with the cube has one. A slot in use is the code it was pushed
-    with and what each producer wrote. Tiles never change, so that a slot shares the memory of what was pushed.
+    A side with the cube has one end, a side with the lanes one for each. Tiles never change, so that a slot shares the
+    memory of what was pushed.
     """
 
     def __init__(self, direction: str, pipe: int, slot_num: int, slot_size: int, lanes: int):
         self.direction, self.pipe, self.to_lanes = direction, pipe, direction == TO_LANES
         self.slot_num, self.slot_size, self.lanes = slot_num, slot_size, lanes
-        producers, consumers = (1, lanes) if self.to_lanes else (lanes, 1)
-        self.slots: dict[int, tuple[int, dict[int, Array]]] = {}
-        self.pushed, self.popped, self.freed = [0] * producers, [0] * consumers, [0] * consumers
         self.full = self.released = 0
-        """How many slots every producer has pushed, and every consumer has freed, so far."""
-        self.held: list[deque[Held]] = [deque() for _ in range(consumers)]
+        """How many tiles every producer has pushed, and every consumer has freed, so far."""
+        producers, consumers = (1, lanes) if self.to_lanes else (lanes, 1)
+        self.slots: list[Slot] = []
+        """The slots that were used so far, at most `slot_num`."""
+        self.outlets = [Outlet(self, i, producers, consumers) for i in range(producers)]
+        self.inlets = [Inlet(self, i) for i in range(consumers)]
         self.name = f"the ring {direction}" + (f" (pipe {pipe})" if pipe else "")
         """How messages call it."""
 
-    # --- producer --------------------------------------------------------------------------------------------
+    def leftovers(self) -> list[str]:
+        """What is out of balance when all agents have ended."""
+        result: list[str] = []
+        pushes = max(outlet.pushed for outlet in self.outlets)
+        for lane, outlet in enumerate(self.outlets):
+            if outlet.pushed != pushes:
+                result.append(f"lane {lane} pushed {outlet.pushed} tiles, the other lane {pushes}")
+        for lane, inlet in enumerate(self.inlets):
+            who = f"lane {lane}" if self.to_lanes else "the cube"
+            if inlet.popped != pushes:
+                result.append(f"{who} popped {inlet.popped} of {pushes} tiles")
+            elif inlet.freed != pushes:
+                result.append(f"{who} freed {inlet.freed} of {pushes} slots")
+        return result
 
-    def has_room(self, producer: int) -> bool:
-        """Whether the slot of the next push of this producer is free."""
-        return self.pushed[producer] - self.released < self.slot_num
 
-    def push(self, producer: int, tile: Array, code: int) -> int:
-        """Writes the next slot; its number."""
-        share = 2 if code and not self.to_lanes else 1
-        if tile.nbytes * share > self.slot_size and (size := _bytes(tile)) * share > self.slot_size:
-            raise Fault(f"the tile has {size} bytes, a slot of {self.name} {self.slot_size // share}", code="slot-size")
-        number = self.pushed[producer]
-        slot = self.slots.get(number)
-        if slot is None:
-            self.slots[number] = code, {producer: tile}
-            self.slots.pop(number - self.slot_num, None)
-        elif slot[0] != code:
-            raise Fault(f"the lanes push with the codes {slot[0]} and {code} into one slot", code="protocol")
-        else:
-            slot[1][producer] = tile
-        self.pushed[producer] = number + 1
-        self.full = min(self.pushed)
+class Outlet:
+    """The end of a ring where one producer puts tiles in."""
+
+    def __init__(self, ring: Ring, number: int, producers: int, consumers: int):
+        self.ring, self.number, self.pushed = ring, number, 0
+        self.producers, self.consumers = producers, consumers
+
+    def ready(self) -> bool:
+        """Whether the slot of the next push is free."""
+        return self.pushed - self.ring.released < self.ring.slot_num
+
+    def push(self, tile: Array, code: int) -> int | None:
+        """Writes the next slot; the number of its tile, None while the slot is taken."""
+        ring, number = self.ring, self.pushed
+        if number - ring.released >= ring.slot_num:
+            return None
+        share = 2 if code and not ring.to_lanes else 1
+        if tile.nbytes * share > ring.slot_size and (size := _bytes(tile)) * share > ring.slot_size:
+            raise Fault(f"the tile has {size} bytes, a slot of {ring.name} {ring.slot_size // share}", code="slot-size")
+        place = number % ring.slot_num
+        if place == len(ring.slots):
+            ring.slots.append(Slot(self.producers))
+        slot = ring.slots[place]
+        if slot.number != number:
+            slot.number, slot.code, slot.unpushed, slot.unfreed = number, code, self.producers, self.consumers
+        elif slot.code != code:
+            raise Fault(f"the lanes push with the codes {slot.code} and {code} into one slot", code="protocol")
+        slot.parts[self.number] = tile
+        self.pushed = number + 1
+        slot.unpushed -= 1
+        if not slot.unpushed:
+            ring.full = self.pushed
         return number
 
-    # --- consumer --------------------------------------------------------------------------------------------
 
-    def has_tile(self, consumer: int) -> bool:
+class Inlet:
+    """The end of a ring where one consumer takes tiles out."""
+
+    def __init__(self, ring: Ring, number: int):
+        self.ring, self.number, self.popped, self.freed = ring, number, 0, 0
+        self.held: deque[Held] = deque()
+        self.known: dict[int, tuple[Any, ...]] = {}
+        """For a place of the program the pop that was checked last, and where its cells lie in the slot."""
+
+    def ready(self) -> bool:
         """Whether the next slot for this consumer is full: every producer has pushed."""
-        return self.full > self.popped[consumer]
+        return self.ring.full > self.popped
 
     def pop(
         self,
-        consumer: int,
+        code: int,
+        shape: tuple[int, ...],
+        dtype: Any,
+        valid: tuple[int, ...],
+        kept: bool,
+        poison: Poison,
+        place: int,
+    ) -> Array | None:
+        """The tile of the oldest full slot as this consumer sees it, None while there is none.
+
+        `kept`: the consumer may read the tile after it gave the slot back, and must find it spoiled.
+        """
+        number, ring = self.popped, self.ring
+        if number >= ring.full:
+            return None
+        slot = ring.slots[number % ring.slot_num]
+        first = slot.parts[0]
+        known = self.known.get(place)
+        if (
+            known is not None
+            and known[0] is shape
+            and known[1] is valid
+            and known[2] is first.dtype
+            and known[3] == first.shape
+            and known[4] == code == slot.code
+        ):
+            tile = first[known[5]]
+        else:
+            tile = self._tile(slot, code, shape, dtype, valid, poison, place)
+        if kept:
+            tile = tile.copy()
+        self.popped = number + 1
+        self.held.append((number, tile, code, kept))
+        return tile
+
+    def _tile(
+        self,
+        slot: Slot,
         code: int,
         shape: tuple[int, ...],
         dtype: Any,
         valid: tuple[int, ...],
         poison: Poison,
-        kept: bool,
-    ) -> tuple[Array, int]:
-        """The tile of the oldest full slot as this consumer sees it, and the slot's number.
-
-        `kept`: the consumer may read the tile after it gave the slot back, and must find it spoiled.
-        """
-        number = self.popped[consumer]
-        pushed, parts = self.slots[number]
-        if pushed != code:
-            raise Fault(f"pops with the code {code} what was pushed with the code {pushed}", code="protocol")
-        if code and self.lanes != 2:
+        place: int,
+    ) -> Array:
+        """What is in a slot, after a check that both sides mean the same tile."""
+        first = slot.parts[0]
+        if slot.code != code:
+            raise Fault(f"pops with the code {code} what was pushed with the code {slot.code}", code="protocol")
+        if code and self.ring.lanes != 2:
             raise Fault(f"the code {code} shares a tile between two lanes, but one lane runs", code="protocol")
-        if self.to_lanes:
-            tile = _band(parts[0], consumer, code, shape, dtype, valid, poison)
-        else:
-            tile = _joined(parts, code, shape, dtype)
-        if kept:
-            tile = tile.copy()
-        self.popped[consumer] = number + 1
-        self.held[consumer].append((number, tile, code, kept))
-        return tile, number
+        if first.dtype != dtype:
+            raise Fault(f"pops {dtype} from a slot that holds {first.dtype}", code="protocol")
+        if not self.ring.to_lanes:
+            return _joined(slot.parts, code, shape)
+        index = _band(first.shape, self.number, code, shape, valid)
+        if code == 0 or valid == shape:
+            self.known[place] = shape, valid, first.dtype, first.shape, code, index
+            return first[index]
+        result = poison.fill(shape, dtype)
+        result[tuple(slice(0, v) for v in valid)] = first[index]
+        return result
 
-    def free(self, consumer: int, tile: Array, code: int | None, poison: Poison) -> int:
-        """Gives back the slot of a popped tile, which is poisoned if it is read again; the slot's number."""
-        held = self.held[consumer]
-        if not held or held[0][1] is not tile:
-            self._refuse_free(held, tile)
-        number, _, popped, kept = held[0]
+    def free(self, tile: Array, code: int | None, poison: Poison) -> int:
+        """Gives back the slot of a popped tile, which is poisoned if it is read again; the number of the tile."""
+        if not self.held or self.held[0][1] is not tile:
+            self._refuse_free(tile)
+        number, _, popped, kept = self.held.popleft()
         if code is not None and code != popped:
             raise Fault(f"frees with the code {code} what was popped with the code {popped}", code="protocol")
-        held.popleft()
         if kept:
             poison.spoil(tile)
-        self.freed[consumer] += 1
-        self.released = min(self.freed)
+        self.freed = number + 1
+        slot = self.ring.slots[number % self.ring.slot_num]
+        slot.unfreed -= 1
+        if not slot.unfreed:
+            self.ring.released = self.freed
         return number
 
-    def _refuse_free(self, held: Iterable[Held], tile: Array) -> None:
+    def _refuse_free(self, tile: Array) -> None:
         """A free that does not give back the slot popped first."""
-        taken = list(held)
-        mine = next((number for number, popped, _, _ in taken if popped is tile), None)
+        mine = next((number for number, popped, _, _ in self.held if popped is tile), None)
         if mine is None:
-            raise Fault(f"frees a tile that holds no slot of {self.name}", code="protocol")
+            raise Fault(f"frees a tile that holds no slot of {self.ring.name}", code="protocol")
         raise Fault(
-            f"frees slot {mine} of {self.name} while slot {taken[0][0]}, popped before, is still taken",
+            f"frees slot {mine} of {self.ring.name} while slot {self.held[0][0]}, popped before, is still taken",
             "a ring gives its slots back in the order of the pops",
             code="protocol",
         )
-
-    def leftovers(self) -> list[str]:
-        """What is out of balance when all agents have ended."""
-        result: list[str] = []
-        pushes = max(self.pushed)
-        for producer, count in enumerate(self.pushed):
-            if count != pushes:
-                result.append(f"lane {producer} pushed {count} tiles, the other lane {pushes}")
-        for consumer, (popped, freed) in enumerate(zip(self.popped, self.freed, strict=True)):
-            who = f"lane {consumer}" if self.to_lanes else "the cube"
-            if popped != pushes:
-                result.append(f"{who} popped {popped} of {pushes} tiles")
-            elif freed != pushes:
-                result.append(f"{who} freed {freed} of {pushes} slots")
-        return result
 
 
 def _bytes(tile: Array) -> int:
@@ -151,13 +214,12 @@ def _axis(code: int) -> int:
     return (code - 1) % 2
 
 
-@lru_cache(maxsize=1024)
-def _band_index(
+def _band(
     box: tuple[int, ...], lane: int, code: int, shape: tuple[int, ...], valid: tuple[int, ...]
 ) -> tuple[slice, ...]:
-    """Where a lane's cells lie in a full tile: lane 1 starts at its own extent, one further for the odd codes.
+    """Where the valid cells of a lane lie in a full tile (for code 0 all cells).
 
-    All of the lane's box if it is wholly valid, else its valid part.
+    Lane 1 starts at its own extent, one further for the odd codes 3 and 4.
     """
     if code == 0:
         if box != shape:
@@ -177,37 +239,15 @@ def _band_index(
     return tuple(slice(start, start + v) if a == axis else slice(0, v) for a, v in enumerate(valid))
 
 
-def _band(
-    tile: Array,
-    lane: int,
-    code: int,
-    shape: tuple[int, ...],
-    dtype: Any,
-    valid: tuple[int, ...],
-    poison: Poison,
-) -> Array:
-    """A lane's part of a full tile: a view of it, or a box with undefined cells around the valid part."""
-    if tile.dtype != dtype:
-        raise Fault(f"pops {dtype} from a slot that holds {tile.dtype}", code="protocol")
-    source = tile[_band_index(tile.shape, lane, code, shape, valid)]
-    if code == 0 or valid == shape:
-        return source
-    result = poison.fill(shape, dtype)
-    result[tuple(slice(0, v) for v in valid)] = source
-    return result
-
-
-def _joined(parts: dict[int, Array], code: int, shape: tuple[int, ...], dtype: Any) -> Array:
+def _joined(parts: list[Array], code: int, shape: tuple[int, ...]) -> Array:
     """What the cube sees: the half boxes side by side, or what lane 0 pushed for code 0."""
-    first = parts[0]
-    if first.dtype != dtype:
-        raise Fault(f"pops {dtype} from a slot that holds {first.dtype}", code="protocol")
+    tile = first = parts[0]
     if code > 2:
         raise Fault(f"the code {code} does not exist from the lanes to the cube", code="protocol")
     if code:
-        if any(p.shape != first.shape or p.dtype != first.dtype for p in parts.values()):
+        if parts[1].shape != first.shape or parts[1].dtype != first.dtype:
             raise Fault("the lanes pushed tiles of different shapes", code="protocol")
-        first = np.concatenate((parts[0], parts[1]), axis=_axis(code))
-    if first.shape != shape:
-        raise Fault(f"pops a tile {list(shape)} from a slot that holds {list(first.shape)}", code="protocol")
-    return first if code else first.view()
+        tile = np.concatenate(parts, axis=_axis(code))
+    if tile.shape != shape:
+        raise Fault(f"pops a tile {list(shape)} from a slot that holds {list(tile.shape)}", code="protocol")
+    return tile if code else tile.view()

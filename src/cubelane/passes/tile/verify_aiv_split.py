@@ -17,6 +17,7 @@ from cubelane.analysis.lane_share import name_of
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import SPLIT_AIV, FunctionKind, SplitRegionOp, flag, functions_of, kind_of
+from cubelane.ir.surface import SurfaceOp
 from cubelane.ir.traits import CoreAffinity, Fixed, Split, Splits, trait_of
 from cubelane.ir.types import MemorySpace, SplitMode, TileType
 
@@ -95,7 +96,7 @@ class _Function:
         if region is None:
             yield refuse(
                 op,
-                f"{op.name} stands outside all pl.split_aiv regions",
+                f"{_called(op)} stands outside all pl.split_aiv regions",
                 instead="move it into a region: for lane in pl.split_aiv(2, mode=pl.SplitMode.UP_DOWN)",
                 code="boundary-outside-region",
             )
@@ -103,7 +104,7 @@ class _Function:
         if region.mode.mode is SplitMode.NONE:
             yield refuse(
                 op,
-                f"{op.name} stands in a region of mode NONE: there is no split axis to share out",
+                f"{_called(op)} stands in a region of mode NONE: there is no split axis to share out",
                 instead="give the region a mode: pl.split_aiv(2, mode=pl.SplitMode.UP_DOWN)",
                 code="boundary-without-axis",
             )
@@ -116,7 +117,7 @@ class _Function:
             share = "" if mode is SplitMode.NONE else ", or join the halves first with pl.aic_gather"
             yield refuse(
                 op,
-                f"{op.name} is cube work inside a pl.split_aiv region ({mode.name}), where only the vector lanes run",
+                f"{_called(op)} is cube work inside a pl.split_aiv region ({mode.name}), where only the vector lanes run",
                 instead="move it out of the region" + share,
                 code="cube-work-in-region",
             )
@@ -124,7 +125,7 @@ class _Function:
         if mode is not SplitMode.NONE and _folds(op, mode.axis):
             yield refuse(
                 op,
-                f"{op.name} reduces over the split axis of its region ({mode.name}, axis {mode.axis}): each lane has "
+                f"{_called(op)} reduces over the split axis of its region ({mode.name}, axis {mode.axis}): each lane has "
                 f"only its own part",
                 instead="reduce over the other axis, or join the parts first with pl.aic_gather",
                 code="reduce-on-split-axis",
@@ -151,7 +152,7 @@ class _Function:
         if classify(op) is Affinity.VECTOR and not _states_lane(op):
             yield refuse(
                 op,
-                f"{op.name} is vector work outside the pl.split_aiv regions of '{self.function.sym_name.data}'",
+                f"{_called(op)} is vector work outside the pl.split_aiv regions of '{self.function.sym_name.data}'",
                 instead="wrap it: for _ in pl.split_aiv(2, mode=pl.SplitMode.NONE)",
                 code="vector-work-outside-region",
             )
@@ -182,6 +183,11 @@ class _Function:
 def _behaviour(op: Operation) -> Split | None:
     splits = trait_of(op, Splits)
     return None if splits is None else splits.behaviour
+
+
+def _called(op: Operation) -> str:
+    """What the user calls an op: namespace and name."""
+    return f"{op.NAMESPACE}.{op.SPELLING}" if isinstance(op, SurfaceOp) else op.name
 
 
 def _consumer(op: Operation) -> Affinity:
@@ -216,7 +222,7 @@ def _wrong_space(op: Operation) -> Iterator[Diagnostic]:
     if source.memory is not None and source.memory is not wanted:
         yield refuse(
             op,
-            f"{op.name} takes a tile in {wanted.dsl}, but '{name_of(op.operands[0])}' lies in {source.memory.dsl}",
+            f"{_called(op)} takes a tile in {wanted.dsl}, but '{name_of(op.operands[0])}' lies in {source.memory.dsl}",
             instead="let only values cross that a matmul (to the lanes) or a vector op (to the cube) produced",
             code="boundary-operand-space",
         )
@@ -224,7 +230,7 @@ def _wrong_space(op: Operation) -> Iterator[Diagnostic]:
     if result.memory is not None and result.memory is not gives:
         yield refuse(
             op,
-            f"{op.name} gives a tile in {gives.dsl}, but '{name_of(op.results[0])}' is typed {result.memory.dsl}",
+            f"{_called(op)} gives a tile in {gives.dsl}, but '{name_of(op.results[0])}' is typed {result.memory.dsl}",
             instead=f"type it pl.Mem.{gives.dsl}, and move it on afterwards",
             code="boundary-result-space",
         )

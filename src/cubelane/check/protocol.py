@@ -16,6 +16,7 @@ from enum import Enum
 from itertools import zip_longest
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from cubelane.analysis.channel_protocol import (
     FREE,
@@ -118,7 +119,7 @@ def check_group(group: CoreGroup, bounds: Bounds) -> Verdict:
 def _argued(group: CoreGroup, verdict: Verdict) -> Verdict:
     """For all trip counts and conditions: the argument over the shapes of the programs."""
     shapes = [shape_of(agent) for agent in group.agents]
-    problem = Argument(group).segment(shapes)
+    problem = Argument(group).problem(shapes)
     if problem is None:
         verdict.proof = Proof.ARGUED
     else:
@@ -249,53 +250,93 @@ def _unbalanced(
     )
 
 
+Flight = tuple[tuple[Action, ...], ...]
+"""The pushes of each agent whose tiles nobody has popped yet."""
+
+
+class NotArgued(Exception):
+    """Why the argument does not go through."""
+
+
 class Argument:
-    """The inductive argument: same control flow around the actions, balanced segments in between."""
+    """The inductive argument: same control flow around the actions, and segments that run through by themselves.
+
+    Between two segments every slot is empty or holds a tile that was pushed and not yet popped (a skewed pipeline
+    sends one trip ahead). A loop keeps these tiles as they are; both arms of a branch leave the same ones.
+    """
 
     def __init__(self, group: CoreGroup):
         self.group = group
 
-    def segment(self, shapes: Sequence[Shape]) -> str | None:
-        """Why the argument does not go through, None if it does."""
+    def problem(self, shapes: Sequence[Shape]) -> str | None:
+        """Why the argument does not go through for whole programs, None if it does."""
+        try:
+            flight = self._segment(shapes, ((),) * len(shapes))
+        except NotArgued as reason:
+            return str(reason)
+        left = next((push for pushes in flight for push in pushes), None)
+        return None if left is None else f"the tile pushed at {left.place} is never popped"
+
+    def _segment(self, shapes: Sequence[Shape], flight: Flight) -> Flight:
         pieces = [list(_pieces(shape)) for shape in shapes]
         for straight in zip_longest(*pieces):
             if any(piece is None for piece in straight):
-                return "the programs do not have the same loops and branches around their transports"
-            runs = [piece[0] for piece in straight]
-            compounds = [piece[1] for piece in straight]
-            if (problem := self._straight(runs)) or (problem := self._compound(compounds)):
-                return problem
-        return None
+                raise NotArgued("the programs do not have the same loops and branches around their transports")
+            flight = self._straight([piece[0] for piece in straight], flight)
+            flight = self._compound([piece[1] for piece in straight], flight)
+        return flight
 
-    def _straight(self, runs: Sequence[list[Action]]) -> str | None:
-        renumbered = tuple(_renumbered(run) for run in runs)
+    def _straight(self, runs: Sequence[list[Action]], flight: Flight) -> Flight:
+        whole = [[*pushed, *run] for pushed, run in zip(flight, runs, strict=True)]
+        renumbered = tuple(_renumbered(own) for own in whole)
         for finding in static_findings(self.group.agents, renumbered):
-            return finding.message
+            raise NotArgued(finding.message)
         machine = Machine(self.group, renumbered)
         outcome = run_once(machine)
         if outcome.stuck is not None or outcome.reuse is not None:
-            return f"a part of the body at {_place(runs)} does not run through by itself"
-        if any(_leftovers(machine, Scenario({}, renumbered))):
-            return f"a slot is in use across the loop or branch at {_place(runs)}"
-        return None
+            raise NotArgued(f"a part of the body at {_place(runs)} does not run through by itself")
+        return self._left_over(machine, whole, _place(runs))
 
-    def _compound(self, compounds: "Sequence[Repeat | Choice | None]") -> str | None:
+    def _left_over(self, machine: Machine, whole: Sequence[list[Action]], place: Location) -> Flight:
+        """What is in flight behind a straight run."""
+        left: list[list[Action]] = [[] for _ in whole]
+        for ring in machine.rings:
+            pops = {machine.total(agent, POP, ring) for agent in machine.consumers(ring)}
+            frees = {machine.total(agent, FREE, ring) for agent in machine.consumers(ring)}
+            pushes = {machine.total(agent, PUSH, ring) for agent in machine.producers(ring)}
+            if len(pops) != 1 or frees != pops or len(pushes) != 1:
+                raise NotArgued(f"a slot is in use across the loop or branch at {place}")
+            for agent in machine.producers(ring):
+                sent = [a for a in whole[agent] if a.kind == PUSH and a.ring == ring]
+                left[agent] += sent[min(pops) :]
+        return tuple(tuple(pushes) for pushes in left)
+
+    def _compound(self, compounds: "Sequence[Repeat | Choice | None]", flight: Flight) -> Flight:
         if all(c is None for c in compounds):
-            return None
+            return flight
         if all(isinstance(c, Repeat) for c in compounds):
             loops = [c for c in compounds if isinstance(c, Repeat)]
             if any(loop.key != loops[0].key for loop in loops):
-                return f"the loop at {Location.of(loops[0].op)} may run a different number of times on another core"
-            return self.segment([loop.body for loop in loops])
+                raise NotArgued(
+                    f"the loop at {Location.of(loops[0].op)} may run a different number of times on another core"
+                )
+            _same(flight, self._segment([loop.body for loop in loops], flight), loops[0].op)
+            return flight
         if all(isinstance(c, Choice) for c in compounds):
             branches = [c for c in compounds if isinstance(c, Choice)]
             if any(branch.key != branches[0].key for branch in branches):
-                return f"the branch at {Location.of(branches[0].op)} may go another way on another core"
-            for arm in (0, 1):
-                if problem := self.segment([branch.arms[arm] for branch in branches]):
-                    return problem
-            return None
-        return "the programs do not have the same loops and branches around their transports"
+                raise NotArgued(f"the branch at {Location.of(branches[0].op)} may go another way on another core")
+            one, two = (self._segment([branch.arms[arm] for branch in branches], flight) for arm in (0, 1))
+            _same(one, two, branches[0].op)
+            return one
+        raise NotArgued("the programs do not have the same loops and branches around their transports")
+
+
+def _same(one: Flight, two: Flight, op: Operation) -> None:
+    """Both leave the same tiles on the rings: as many, with the same codes."""
+    sent = [[sorted((str(a.ring), a.code) for a in pushes) for pushes in flight] for flight in (one, two)]
+    if sent[0] != sent[1]:
+        raise NotArgued(f"a slot is in use across the loop or branch at {Location.of(op)}")
 
 
 def _pieces(shape: Shape) -> "Iterator[tuple[list[Action], Repeat | Choice | None]]":

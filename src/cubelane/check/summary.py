@@ -6,6 +6,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from cubelane.check.compiled import CompiledKernel, Verdict
+from cubelane.ir.diagnostic import Location
 from cubelane.ir.kernel import FunctionKind, ScopeOp, SplitRegionOp, functions_of, kind_of, split_of
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import InitializePipeOp, PushOp
@@ -61,6 +62,12 @@ def cores_of(module: ModuleOp) -> str:
     return "+".join(kind.dsl for kind in present) or "-"
 
 
+def crossings_of(module: ModuleOp) -> int:
+    """How many tiles of the source cross; the copies that passes made of one crossing count once."""
+    pushes = (op for op in module.walk() if isinstance(op, PushOp))
+    return len({(Location.of(op), op.name, op.tile.name_hint) for op in pushes})
+
+
 def ring_bytes_of(module: ModuleOp) -> int:
     """Bytes of all rings: slots times slot size, for each direction; counted once, on the cube's side."""
     total = 0
@@ -76,13 +83,12 @@ def ring_bytes_of(module: ModuleOp) -> int:
 
 def summarize(compiled: CompiledKernel, verdict: Verdict) -> Summary:
     """The row of a compiled and judged kernel."""
-    pushes = sum(1 for op in compiled.module.walk() if isinstance(op, PushOp))
     return Summary(
         compiled.name,
         compiled.target,
         mode_of(compiled.source),
         cores_of(compiled.module),
-        pushes,
+        crossings_of(compiled.module),
         ring_bytes_of(compiled.module),
         verdict.max_error,
         verdict.word,

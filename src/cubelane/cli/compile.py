@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from cubelane import language
+from cubelane.analysis.pipeline_stages import left_alone
 from cubelane.check.compiled import CompiledKernel, Verdict, compile_program
 from cubelane.check.kernel_file import Judge, read_judge, read_program, split_name
 from cubelane.check.summary import HEADER, Summary, summarize
@@ -64,7 +66,7 @@ def main(argv: list[str]) -> int:
             page = import_module("cubelane.report.page")  # heavy, and seldom asked for
             html = page.render_compiled(compiled, verdict, judge, str(split_name(given.file)[0]), given.seed)
             write_text(Path(given.report), html)
-    show(summary, verdict, given.format, timing)
+    show(summary, verdict, given.format, timing, [str(kept) for kept in left_alone(compiled.module)])
     return 0 if verdict.equal else 1
 
 
@@ -102,12 +104,15 @@ def timing_of(compiled: CompiledKernel, judge: Judge, given: argparse.Namespace)
     return None if given.no_timing else (timeline, unsplit_cycles(compiled, judge, seed=given.seed))
 
 
-def show(summary: Summary, verdict: Verdict, form: str, timing: Timing | None = None) -> None:
-    """Prints the table row, every finding and difference, and what the timing model says."""
+def show(
+    summary: Summary, verdict: Verdict, form: str, timing: Timing | None = None, notes: Sequence[str] = ()
+) -> None:
+    """Prints the table row, every finding and difference, notes, and what the timing model says."""
     if form == "json":
         facts: dict[str, Any] = summary.as_json()
         facts["findings"] = json.loads(render_json(verdict.findings))
         facts["differences"] = {name: str(c) for name, c in verdict.comparisons.items() if not c.equal}
+        facts["notes"] = list(notes)
         if timing:
             facts["timing"] = timing_json(*timing)
         print(json.dumps(facts, indent=1))
@@ -121,6 +126,8 @@ def show(summary: Summary, verdict: Verdict, form: str, timing: Timing | None = 
     for name, comparison in verdict.comparisons.items():
         if not comparison.equal:
             print(f"differs from the {name}: {comparison}")
+    for note in notes:
+        print(note)
 
 
 def write_artifacts(folder: Path, compiled: CompiledKernel, verdict: Verdict, summary: Summary) -> None:

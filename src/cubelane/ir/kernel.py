@@ -40,6 +40,22 @@ from xdsl.utils.str_enum import StrEnum
 
 from cubelane.ir.types import SplitMode
 
+COMMENTS = "comments"
+"""The attribute of an op that holds the user's comments before its statement; no comparison looks at it."""
+
+
+def comments_of(op: Operation) -> list[str]:
+    """The user's comments before the statement of an op."""
+    value = op.attributes.get(COMMENTS)
+    items = cast("ArrayAttr[Attribute]", value).data if isinstance(value, ArrayAttr) else ()
+    return [item.data for item in items if isinstance(item, StringAttr)]
+
+
+def add_comments(op: Operation, comments: Sequence[str]) -> None:
+    """Puts comments before those an op has."""
+    if comments:
+        op.attributes[COMMENTS] = ArrayAttr([StringAttr(text) for text in (*comments, *comments_of(op))])
+
 
 class FunctionKind(StrEnum):
     """What a function is and where it runs."""
@@ -229,6 +245,8 @@ EXTERNAL = "kernel.external_source"
 SLOT_NUM = "kernel.slot_num"
 DIRECTION = "kernel.direction"
 LOOP, STAGE = "kernel.loop", "kernel.stage"
+SKEWED = "kernel.skewed"
+"""On a loop whose trips overlap across the cores: how many trips its last stage is behind."""
 PROGRAM, TARGET = "kernel.program", "kernel.target"
 PLACEMENT = "kernel.placement"
 """Attribute names on functions, arguments, loops, modules and calls."""

@@ -19,6 +19,7 @@ __all__ = [
     "resolve_backend_op_layouts",
     "run",
     "simplify",
+    "skew_cross_core_pipeline",
     "split_vector_kernel",
     "stamp_tfree_split",
 ]
@@ -87,6 +88,11 @@ def split_vector_kernel() -> Pass:
 def stamp_tfree_split() -> Pass:
     """A free carries the transport code of its pop."""
     return pass_named("stamp-tfree-split")
+
+
+def skew_cross_core_pipeline() -> Pass:
+    """The trips of pipelined loops overlap across the cores (passes.tile.skew_cross_core_pipeline)."""
+    return pass_named("skew-cross-core-pipeline")
 
 
 def materialize_semantic_aliases() -> Pass:

@@ -97,6 +97,7 @@ PASSES: tuple[Pass, ...] = (
     _pass("inject-gm-pipe-buffer", requires=(SSA, EXPANDED), produces=(SSA, EXPANDED), targets=("a2a3",)),
     _pass("split-vector-kernel", requires=(SSA, EXPANDED), produces=(SSA, VECTOR_SPLIT)),
     _pass("stamp-tfree-split", requires=(OUTLINED,)),
+    _pass("skew-cross-core-pipeline", requires=(SSA, EXPANDED), produces=(SSA, EXPANDED)),
     _pass("materialize-semantic-aliases", requires=(SSA, EXPANDED), produces=(SSA, ALIASES)),
     _pass("allocate-memory-addr", requires=(SSA, ALIASES), produces=(ADDRESSES,)),
 )

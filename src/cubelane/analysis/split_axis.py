@@ -149,10 +149,15 @@ class SplitAxes:
     ) -> Diagnostic:
         """The refusal of a value that would have to be shared out in two ways."""
         notes = [self.story(value)] + ([self.story(other)] if other is not None and other is not value else [])
+        ways = f"by {axis_word(one.axis)} and by {axis_word(two.axis)} at once; the split axis can only be one of them"
+        if one.axis == two.axis:
+            ways = (
+                f"by {axis_word(one.axis)} (split axis {one.axis}) in two ways at once: lane 1 would start at "
+                f"{one.stride} and at {two.stride}"
+            )
         return refuse(
             op,
-            f"'{name_of(value)}' is shared out by {axis_word(one.axis)} and by {axis_word(two.axis)} at once: its "
-            f"parts would be {one} and {two}, and the split axis can only be one of them",
+            f"'{name_of(value)}' is shared out {ways}",
             *notes,
             instead="bring both tiles to the same shape before they meet, or move this op out of the split function",
             code="two-split-axes",

@@ -92,6 +92,8 @@ class Leaf:
         """States that the op works only on this part of an operand."""
         have = self.axes[value]
         if isinstance(have, Split):
+            if have.pack != share.pack:
+                raise self._foreign_mask(value)
             if have != share:
                 other = next((v for v in self.halved() if self.axes[v] != have), None)
                 raise self.axes.conflict(self.op, value, have, share, other)
@@ -110,12 +112,17 @@ class Leaf:
                 code="not-crossed",
             )
         if share.pack > 1:
-            raise self.refuse(
-                f"the bit mask '{name_of(value)}' of {self.op.name} holds eight cells a byte along the split axis and "
-                f"was not made by a comparison of the same part",
-                instead="compare inside the split function",
-                code="mask-on-split-axis",
-            )
+            raise self._foreign_mask(value)
+
+    def _foreign_mask(self, value: SSAValue) -> Diagnostic:
+        """A bit mask that was not made from the same part: its bytes would be shared out, not the cells they mean."""
+        return self.refuse(
+            f"the bit mask {shape_text(value)} of {self.op.name} holds eight cells a byte along the split axis "
+            f"({self.axes.mode.name}, axis {self.axes.axis}) and was not made by a comparison of the same part",
+            *([self.axes.story(value)] if isinstance(self.axes[value], Split) else []),
+            instead="make the mask with pl.tile.cmp inside the split function, or " + self.swap_mode(),
+            code="mask-on-split-axis",
+        )
 
     def refuse(self, message: str, *notes: str, instead: str | None = None, code: str = "split") -> Diagnostic:
         """A refusal at this op."""

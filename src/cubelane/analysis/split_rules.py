@@ -150,25 +150,7 @@ def reduces(leaf: Leaf) -> None:
             instead=leaf.swap_mode(),
             code="reduce-on-split-axis",
         )
-    _check_scratch(leaf, share, type_)
     leaf.keep(share, source)
-
-
-def _check_scratch(leaf: Leaf, share: Split, type_: TileType) -> None:
-    needed = share.lane_shape(type_.shape)
-    for name in leaf.splits.scratch:
-        value = getattr(leaf.op, name, None)
-        if value is None:
-            continue
-        have, lent = leaf.share(value), value.type
-        box = have.lane_shape(lent.shape) if isinstance(have, Split) else lent.shape
-        if any(a < b for a, b in zip(box, needed, strict=False)):
-            raise leaf.refuse(
-                f"the scratch tile '{name_of(value)}' of {leaf.op.name} is shared out along another axis than the "
-                f"tile, which leaves {list(box)} where {list(needed)} is needed",
-                instead="give it a tile of its own: pl.tile.create(..)",
-                code="scratch-too-small",
-            )
 
 
 def loads(leaf: Leaf) -> None:

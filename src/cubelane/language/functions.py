@@ -17,6 +17,7 @@ from cubelane.language.annotations import Stated
 from cubelane.language.attributes import dictionary, function_attributes
 from cubelane.language.body import Body, Definition, Functions, Signature
 from cubelane.language.calls import fits
+from cubelane.language.comments import Comments
 from cubelane.language.errors import ParserError, ParserSyntaxError, ParserTypeError, UnsupportedFeatureError
 from cubelane.language.evaluate import Evaluator, NotConstant
 from cubelane.language.flow import called_word
@@ -156,9 +157,11 @@ class HeaderReader:
     def _func_attr(self, statements: list[ast.stmt], entries: dict[str, Any]) -> list[ast.stmt]:
         """Takes the leading `pl.func_attr({...})` statements away, and their entries in."""
         position = 0
+        documentation: list[ast.stmt] = []
         for node in statements:
             value = node.value if isinstance(node, ast.Expr) else None
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                documentation.append(node)
                 position += 1
                 continue
             if not isinstance(value, ast.Call) or called_word(value) != "func_attr":
@@ -171,7 +174,7 @@ class HeaderReader:
                     raise self._syntax(value, f'the key "{key}" is declared twice')
                 entries[key] = entry
             position += 1
-        return statements[position:]
+        return [*documentation, *statements[position:]]
 
     def _parameters(self, arguments: ast.arguments) -> Parameters:
         parameters = Parameters()
@@ -258,9 +261,16 @@ def read_function(header: Header, functions: Functions) -> FuncOp:
     for name, argument in zip(header.parameters.names, block.args, strict=True):
         argument.name_hint = name
         body.names.bind(name, argument)
-    returned = Statements(body).function(node.body)
+        body.names.places[name] = definition.source.place(definition.node)
+    directions = zip(header.parameters.names, header.parameters.directions, strict=True)
+    body.outputs = frozenset(name for name, direction in directions if direction is not Direction.IN)
+    body.comments = Comments(definition.source, definition.node)
+    statements = Statements(body)
+    returned = statements.function(node.body)
+    body.comments.finish()
     outputs = _checked(header, returned, body)
-    body.emitter.emit(ReturnOp(*(returned or [])), definition.node)
+    end = body.emitter.emit(ReturnOp(*(returned or [])), _returned_at(header))
+    kernel.add_comments(end, statements.pending)
     op = FuncOp(definition.name, (header.parameters.types, outputs), Region(block))
     op.attributes.update(header.attributes)
     op.location = definition.source.attribute(definition.node)
@@ -269,13 +279,18 @@ def read_function(header: Header, functions: Functions) -> FuncOp:
     return op
 
 
+def _returned_at(header: Header) -> ast.AST:
+    """The last return statement of a function; the function itself where it has none."""
+    return next((s for s in reversed(header.statements) if isinstance(s, ast.Return)), header.definition.node)
+
+
 def _checked(header: Header, returned: Sequence[SSAValue] | None, body: Body) -> list[Attribute]:
     """The result types; what is declared must be what is returned."""
     actual = [value.type for value in returned or ()]
     declared = header.outputs
     if declared is None:
         return actual
-    node = next((s for s in reversed(header.statements) if isinstance(s, ast.Return)), header.definition.node)
+    node = _returned_at(header)
     place = body.emitter.place(node)
     if len(declared) != len(actual):
         raise ParserTypeError(

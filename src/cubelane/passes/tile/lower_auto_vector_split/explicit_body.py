@@ -47,8 +47,6 @@ def check(block: Block, mode: SplitMode) -> None:
             _check_reduction(op, mode, values)
         elif behaviour is Behaviour.BOUNDARY:
             _check_control(op, values)
-            if not _to_lanes(op):
-                _check_bands(op, mode)
     region, end = block.parent_op(), block.last_op
     assert isinstance(region, SplitRegionOp) and end is not None
     for value, result in zip(end.operands, region.results, strict=True):
@@ -136,39 +134,6 @@ def _check_control(op: Operation, values: LaneValues) -> None:
         parent = parent.parent_op()
 
 
-def _check_bands(op: Operation, mode: SplitMode) -> None:
-    """Halves are joined by position; a half that the author made partly valid leaves a hole (no. 28)."""
-    source = op.operands[0]
-    type_ = tile_type(source)
-    valid, box = type_.valid[mode.axis], type_.shape[mode.axis]
-    if valid == box or _comes_from_shard(source):
-        return
-    amount = "some" if valid == DYNAMIC else str(valid)
-    raise refuse(
-        op,
-        f"each lane's half '{name_of(source)}' is valid to {amount} of {box} {axis_word(mode.axis)} ({mode.name}): "
-        f"{op.name} joins them by position, which leaves a hole in the middle",
-        instead="fill the half first: pl.tile.fillpad(..)",
-        code="ragged-bands",
-    )
-
-
-def _comes_from_shard(value: SSAValue) -> bool:
-    """Whether a partly valid half owes its extent to a crossing: it is localized later."""
-    seen: set[SSAValue] = set()
-    stack = [value]
-    while stack:
-        current = stack.pop()
-        owner = current.owner
-        if current in seen or not isinstance(owner, Operation):
-            continue
-        seen.add(current)
-        if behaviour_of(owner) is Behaviour.BOUNDARY:
-            return True
-        stack.extend(v for v in owner.operands if isinstance(v.type, TileType))
-    return False
-
-
 def localize(function: FuncOp, ops: list[Operation], mode: SplitMode) -> None:
     """Makes the valid extents of a spliced body per-lane (spec 4.8 c)."""
     lane = next(op.results[0] for op in ops if isinstance(op, SubblockIdxOp))
@@ -176,11 +141,12 @@ def localize(function: FuncOp, ops: list[Operation], mode: SplitMode) -> None:
     gathers = [op for op in boundaries if not _to_lanes(op)]
     changed = [_shard(op, function, mode, lane) for op in boundaries if _to_lanes(op)]
     ragged = [value for value in changed if value is not None]
-    if not ragged:
-        return
     revalidate(ragged)
     for op in gathers:
+        _check_bands(op, mode)
         _gather(op, function, mode, lane)
+    if not ragged:
+        return
     extents = ValidExtents(function)
     for op in ops:
         if op.parent is not None and behaviour_of(op) is Behaviour.STORES:
@@ -204,6 +170,22 @@ def _shard(op: Operation, function: FuncOp, mode: SplitMode, lane: SSAValue) -> 
     valid = list(type_.valid)
     valid[mode.axis] = share.lane_valid(full.valid[mode.axis], full.shape[mode.axis])
     return Rewriter.replace_value_with_new_type(op.results[0], type_.replaced(valid=tuple(valid)))
+
+
+def _check_bands(op: Operation, mode: SplitMode) -> None:
+    """Halves are joined by position; a half that the author made partly valid leaves a hole (no. 28)."""
+    source = op.operands[0]
+    type_ = tile_type(source)
+    valid, box = type_.valid[mode.axis], type_.shape[mode.axis]
+    if valid in (box, DYNAMIC):
+        return
+    raise refuse(
+        op,
+        f"each lane's half '{name_of(source)}' is valid to {valid} of {box} {axis_word(mode.axis)} on axis {mode.axis} "
+        f"({mode.name}): {op.name} joins them by position, which leaves a hole in the middle",
+        instead="fill the half first: pl.tile.fillpad(..)",
+        code="ragged-bands",
+    )
 
 
 def _gather(op: Operation, function: FuncOp, mode: SplitMode, lane: SSAValue) -> None:

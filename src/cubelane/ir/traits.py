@@ -162,9 +162,15 @@ class Meaning(OpTrait):
 
 @dataclass(frozen=True)
 class PtoSpelling(OpTrait):
-    """The op of PTO IR this op prints as (spec/front.md 5.4), e.g. `pto.tadd`; None prints nothing."""
+    """The op of PTO IR this op prints as (spec/front.md 5.4), e.g. `pto.tadd`; None prints nothing.
+
+    `ins` names the operands of its `ins` clause in order, where those are not simply all. `facts` pairs a property
+    with the attribute that carries it.
+    """
 
     name: str | None
+    ins: tuple[str, ...] | None = None
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 class CostClass(Enum):

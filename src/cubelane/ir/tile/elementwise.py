@@ -26,6 +26,8 @@ from cubelane.ir.traits import (
 from cubelane.ir.types import DTYPES, DYNAMIC, Layout, MemorySpace, TileType, is_float
 
 VEC = MemorySpace.VEC
+PRECISION = (("high_precision", "highPrecision"),)
+"""How the variants with higher precision are told apart in PTO IR."""
 
 
 def vector_traits(
@@ -40,6 +42,8 @@ def vector_traits(
     scratch: tuple[str, ...] = (),
     valid: str | None = None,
     packed: tuple[str, ...] = (),
+    ins: tuple[str, ...] | None = None,
+    facts: tuple[tuple[str, str], ...] = (),
 ) -> list[OpTrait]:
     """The traits of an op that runs on the lanes, from vector buffer to vector buffer."""
     traits: list[OpTrait] = [
@@ -47,7 +51,7 @@ def vector_traits(
         OnVector,
         Splits(behaviour, axis, scratch, packed),
         Meaning(meaning, valid),
-        PtoSpelling(pto),
+        PtoSpelling(pto, ins, facts),
         Cost(cost),
         Spaces(VEC, dict.fromkeys(tiles, (VEC,))),
     ]
@@ -187,6 +191,7 @@ class Row:
     cost: CostClass = CostClass.VECTOR
     integer_only: bool = False
     index_result: bool = False
+    ins: tuple[str, ...] | None = None
 
 
 _SLOW = CostClass.VECTOR_SLOW
@@ -221,7 +226,7 @@ SCALAR = (
     Row("maximums", "np.maximum({tile}, {scalar})", "pto.tmaxs"),
     Row("minimums", "np.minimum({tile}, {scalar})", "pto.tmins", row_major=False),
     Row("fmods", "np.fmod({tile}, {scalar})", "pto.tfmods", cost=_SLOW),
-    Row("expands", "np.full_like({tile}, {scalar})", "pto.texpands", row_major=False),
+    Row("expands", "np.full_like({tile}, {scalar})", "pto.texpands", row_major=False, ins=("scalar",)),
     Row("ands", "{tile} & {scalar}", "pto.tands", row_major=False),
     Row("ors", "{tile} | {scalar}", "pto.tors", row_major=False),
     Row("shls", "{tile} << {scalar}", "pto.tshls", row_major=False),
@@ -229,7 +234,13 @@ SCALAR = (
 )
 
 ROW_EXPAND = (
-    Row("row_expand", "np.broadcast_to({row_vector}, np.shape({tile})).copy()", "pto.trowexpand", False),
+    Row(
+        "row_expand",
+        "np.broadcast_to({row_vector}, np.shape({tile})).copy()",
+        "pto.trowexpand",
+        False,
+        ins=("row_vector",),
+    ),
     Row("row_expand_add", "{tile} + {row_vector}", "pto.trowexpandadd", False),
     Row("row_expand_sub", "{tile} - {row_vector}", "pto.trowexpandsub", False),
     Row("row_expand_mul", "{tile} * {row_vector}", "pto.trowexpandmul", False),
@@ -240,7 +251,13 @@ ROW_EXPAND = (
 )
 
 COL_EXPAND = (
-    Row("col_expand", "np.broadcast_to({col_vector}, np.shape({tile})).copy()", "pto.tcolexpand", False),
+    Row(
+        "col_expand",
+        "np.broadcast_to({col_vector}, np.shape({tile})).copy()",
+        "pto.tcolexpand",
+        False,
+        ins=("col_vector",),
+    ),
     Row("col_expand_add", "{tile} + {col_vector}", "pto.tcolexpandadd", False),
     Row("col_expand_sub", "{tile} - {col_vector}", "pto.tcolexpandsub", False),
     Row("col_expand_mul", "{tile} * {col_vector}", "pto.tcolexpandmul", False),
@@ -294,6 +311,7 @@ def _declare(
         row_major=row.row_major and not reduces,
         axis=axis,
         scratch=("tmp",) if "tmp" in tiles else (),
+        ins=row.ins,
     )
     body = {"__doc__": base.__doc__, "__module__": __name__, "name": f"tile.{ir_name}", "traits": traits_def(*traits)}
     words = (word.title() for word in ir_name.split("_"))
@@ -345,6 +363,7 @@ class DivOp(TileOp):
             tiles=("lhs", "rhs"),
             cost=_SLOW,
             row_major=True,
+            facts=PRECISION,
         )
     )
 
@@ -363,7 +382,9 @@ class DivOp(TileOp):
 
 
 def _precise(spelling: str, meaning: str, pto: str) -> type[TileOp]:
-    traits = vector_traits(Split.ELEMENTWISE, meaning, pto, tiles=("tile",), cost=_SLOW, row_major=True)
+    traits = vector_traits(
+        Split.ELEMENTWISE, meaning, pto, tiles=("tile",), cost=_SLOW, row_major=True, facts=PRECISION
+    )
     body = {
         "__doc__": UnaryOp.__doc__,
         "__module__": __name__,
@@ -403,7 +424,14 @@ class CastOp(TileOp):
         keyword("mode", Kind.ROUND, "round"),
     )
     traits = traits_def(
-        *vector_traits(Split.ELEMENTWISE, "cast({tile}, {dtype}, {mode})", "pto.tcvt", tiles=("tile",), row_major=True)
+        *vector_traits(
+            Split.ELEMENTWISE,
+            "cast({tile}, {dtype}, {mode})",
+            "pto.tcvt",
+            tiles=("tile",),
+            row_major=True,
+            facts=(("mode", "rmode"),),
+        )
     )
 
     @classmethod
@@ -446,6 +474,7 @@ class CompareOp(TileOp):
             row_major=True,
             valid="({lhs_valid}[0], ({lhs_valid}[1] + 7) // 8)",
             packed=("result",),
+            facts=(("cmp_type", "cmpMode"),),
         )
     )
 
@@ -479,6 +508,7 @@ class CompareScalarOp(TileOp):
             row_major=True,
             valid="({tile_valid}[0], ({tile_valid}[1] + 7) // 8)",
             packed=("result",),
+            facts=(("cmp_type", "cmpMode"),),
         )
     )
 

@@ -117,7 +117,7 @@ class SequenceOp(TileOp):
         OnVector,
         Splits(Split.POSITIONAL),
         Meaning("sequence({shape}, {start}, {descending}, {dtype})"),
-        PtoSpelling("pto.tci"),
+        PtoSpelling("pto.tci", facts=(("descending", "descending"),)),
         Cost(CostClass.VECTOR),
         Spaces(VEC),
     )
@@ -157,7 +157,7 @@ class RandomOp(TileOp):
         Meaning(
             "random({shape}, ({key0}, {key1}), ({counter0}, {counter1}, {counter2}, {counter3}), {dtype}, {rounds})"
         ),
-        PtoSpelling("pto.trandom"),
+        PtoSpelling(None),
         Cost(CostClass.VECTOR_SLOW),
         Spaces(VEC),
     )
@@ -187,7 +187,7 @@ class TriangleOp(TileOp):
         OnVector,
         Splits(Split.POSITIONAL),
         Meaning("triangle({shape}, {diagonal}, {upper_or_lower}, {dtype})"),
-        PtoSpelling("pto.ttri"),
+        PtoSpelling("pto.ttri", facts=(("upper_or_lower", "upperOrLower"),)),
         Cost(CostClass.VECTOR),
         Spaces(VEC),
     )

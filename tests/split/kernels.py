@@ -111,7 +111,7 @@ class Kernel:
         for name, text in self.parameters.items():
             match = re.search(r"Tensor\[\[([\d, ]+)\], pl\.(\w+)\]", text)
             if match:
-                dtype = {"FP32": np.float32, "FP16": np.float16, "INT32": np.int32}[match[2]]
+                dtype = {"FP32": np.float32, "FP16": np.float16, "INT32": np.int32, "INT16": np.int16}[match[2]]
                 made[name] = code(*(int(d) for d in match[1].split(",")), dtype=dtype)
         for name, shape in (self.outputs or {"y": (self.rows, self.columns)}).items():
             made[name] = np.full(shape, MARK, np.float32)

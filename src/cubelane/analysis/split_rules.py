@@ -211,16 +211,23 @@ def no_rule(leaf: Leaf) -> None:
 def boundary(leaf: Leaf) -> None:
     """An explicit boundary does not belong into a body that is shared out automatically (spec 11.1 no. 12)."""
     raise leaf.refuse(
-        f"{leaf.op.name} stands in a body that the compiler shares out itself ({leaf.axes.mode.name})",
+        f"'{name_of(leaf.result)}' = {leaf.op.name}(..) stands in a body that the compiler shares out itself "
+        f"({leaf.axes.mode.name})",
         instead="write the boundary inside `for lane in pl.split_aiv(2, mode=..)`, or cross with pl.tile.move",
         code="boundary-in-auto-body",
     )
 
 
+def _moved(leaf: Leaf) -> str:
+    """The tile that a transport op pushes, pops or frees."""
+    return name_of(next((v for v in (*leaf.op.operands, *leaf.op.results) if isinstance(v.type, TileType))))
+
+
 def channel(leaf: Leaf) -> None:
     """Hand-written transport cannot be combined with the automatic split."""
     raise leaf.refuse(
-        f"{leaf.op.name} is hand-written transport in a body that the compiler shares out ({leaf.axes.mode.name})",
+        f"{leaf.op.name} of '{_moved(leaf)}' is hand-written transport in a body that the compiler shares out "
+        f"({leaf.axes.mode.name})",
         instead="write the two sides as an AIC and an AIV function, or cross with pl.tile.move",
         code="channel-in-auto-body",
     )

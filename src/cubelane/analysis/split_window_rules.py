@@ -282,7 +282,8 @@ def moves(leaf: Leaf) -> None:
         return leaf.keep(REPLICATED)
     if len(result.shape) != 2:
         raise leaf.refuse(
-            f"the crossing tile '{name_of(leaf.result)}' {list(result.shape)} has {len(result.shape)} axes",
+            f"'{name_of(leaf.result)}' = {leaf.op.name}({name_of(source)}) crosses with {len(result.shape)} axes "
+            f"{list(result.shape)}; only tiles with two axes cross between the cores",
             instead="reshape it to two axes on the cube side",
             code="crossing-rank",
         )
@@ -301,8 +302,8 @@ def _to_cube(leaf: Leaf, source: SSAValue, result: TileType) -> None:
         )
     if len(result.shape) != 2:
         raise leaf.refuse(
-            f"'{name_of(source)}' {list(result.shape)} is shared out on axis {share.axis} of {len(result.shape)}; only "
-            f"tiles with two axes can be joined for the cube",
+            f"{leaf.op.name} takes '{name_of(source)}' {list(result.shape)} to the cube, which is shared out on axis "
+            f"{share.axis} of {len(result.shape)}; only tiles with two axes can be joined",
             leaf.axes.story(source),
             instead="cross before the op that moved the axis",
             code="gather-axis",

@@ -13,7 +13,8 @@ from xdsl.passes import ModulePass
 
 from cubelane.analysis.lane_access import may_conflict
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.kernel import functions_of
+from cubelane.ir.kernel import functions_of, split_of
+from cubelane.ir.types import SplitMode
 from cubelane.passes.tile.lower_auto_vector_split import regions, whole_function
 
 NAME = "LowerAutoVectorSplit"
@@ -43,7 +44,9 @@ class LowerAutoVectorSplit(ModulePass):
             try:
                 _lower(function)
             except Diagnostic as problem:
-                problem.notes = (*problem.notes, f"refused by {NAME}")
+                mode = split_of(function)
+                share = f" ({mode.name}, axis {mode.axis})" if mode is not SplitMode.NONE else ""
+                problem.notes = (*problem.notes, f"refused by {NAME} in '{function.sym_name.data}'{share}")
                 raise
 
     def __call__(self, program: ModuleOp) -> ModuleOp:

@@ -40,7 +40,8 @@ class Crossing:
             return extent
         raise refuse(
             self.math.anchor,
-            f"how much of '{name_of(self.tile)}' is valid on axis {axis} differs on the ways to this crossing",
+            f"how much of '{name_of(self.tile)}' is valid on axis {axis} differs on the ways to this crossing "
+            f"({self.math.anchor.name})",
             instead="state it before the crossing: pl.tile.set_validshape(..)",
             code="unknown-extent",
         )

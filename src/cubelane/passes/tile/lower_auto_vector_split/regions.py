@@ -15,7 +15,7 @@ from cubelane.analysis.lane_share import Split, name_of
 from cubelane.analysis.split_axis import SplitAxes
 from cubelane.analysis.valid_extents import ValidExtents
 from cubelane.ir.affinity import Affinity
-from cubelane.ir.diagnostic import refuse
+from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.kernel import (
     PLACEMENT,
     REGION_VALIDATED,
@@ -60,7 +60,13 @@ def lower(function: FuncOp) -> None:
             )
     taken = all_names(function)
     for region in regions:
-        _lower_region(function, region, taken)
+        mode, place = region.mode.mode, Location.of(region)
+        try:
+            _lower_region(function, region, taken)
+        except Diagnostic as problem:
+            share = f"{mode.name}, axis {mode.axis}" if mode is not SplitMode.NONE else mode.name
+            problem.notes = (*problem.notes, f"the region of mode {share} starts at {place}")
+            raise
     for name in (SPLIT_AIV, REGION_VALIDATED):
         function.attributes.pop(name, None)
         set_flag(function, name)
@@ -107,7 +113,8 @@ def _refuse_boundaries(boundaries: list[Operation]) -> None:
     for op in boundaries:
         raise refuse(
             op,
-            f"{op.name} stands in a region of mode NONE: there is no split axis, so there is nothing to share out",
+            f"'{name_of(op.results[0])}' = {op.name}(..) stands in a region of mode NONE: there is no split axis, so "
+            f"there is nothing to share out",
             "both lanes run a NONE region in full; the lane index tells them apart",
             instead="give the region a mode: pl.split_aiv(2, mode=pl.SplitMode.UP_DOWN)",
             code="boundary-without-axis",

@@ -18,8 +18,9 @@ def flash() -> str:
     return render(subject(*example("flash_attention")))
 
 
-def rows(page: Any, column: str) -> Any:
-    return page.locator(f".ln[id^={column}-]")
+def source_line(page: Any, line: int) -> Any:
+    """The number of a line of the Python column: a place to click that needs no sideways scrolling."""
+    return page.locator(f"#src-{line - 1} .no")
 
 
 def test_selecting_a_line_lights_its_descendants_in_every_column(flash: str, open_page: Any):
@@ -28,13 +29,38 @@ def test_selecting_a_line_lights_its_descendants_in_every_column(flash: str, ope
     assert page.locator(".column").count() == 2
     page.get_by_role("button", name="lower-auto-vector-split").click()
     assert page.locator(".column").count() == 3
-    rows(page, "src").nth(38).click()
-    lit = page.evaluate("[...document.querySelectorAll('.ln.lit')].map(r => [r.cubelane.column, r.cubelane.line])")
-    assert {line for _, line in lit} == {39}
+    source_line(page, 39).click()
+    lit = page.evaluate("[...document.querySelectorAll('.ln.lit')].map(r => [r.id.split('-')[0], r.dataset.line])")
+    assert {line for _, line in lit} == {"39"}
     assert len({column for column, _ in lit}) == 3
     for column in page.locator(".column").all():
         assert column.locator(".ln.lit").first.is_visible()
     opened.shot("ir-1280")
+
+
+def test_hovering_lights_the_descendants_too(flash: str, open_page: Any):
+    page = open_page(flash).page
+    source_line(page, 38).hover()
+    hovered = page.evaluate("[...document.querySelectorAll('.ln.hov')].map(r => [r.id.split('-')[0], r.dataset.line])")
+    assert {line for _, line in hovered} == {"38"} and len({column for column, _ in hovered}) == 2
+
+
+def test_types_can_be_shown(flash: str, open_page: Any):
+    page = open_page(flash).page
+    row = page.locator(".column").nth(1).locator(".ln", has_text="tile.exp(").first
+    assert "pl.Tile[[" not in row.inner_text()
+    page.get_by_role("button", name="Types").click()
+    assert "pl.Tile[[32, 64], pl.FP32" in row.inner_text()
+
+
+def test_lines_that_name_the_selected_value_are_marked(flash: str, open_page: Any):
+    page = open_page(flash).page
+    column = page.locator(".column").nth(1)
+    column.locator(".ln", has_text="p__tile: ").first.locator(".no").click()
+    named = column.locator(".ln.use").all_inner_texts()
+    assert named and all("p__tile" in text for text in named)
+    page.locator("#why").get_by_role("button", name="pl.tile.cast(p__tile").click()
+    assert "cast__tile" in page.locator(".ln.sel").inner_text()
 
 
 def test_switching_passes_shows_and_hides_columns(flash: str, open_page: Any):
@@ -68,6 +94,10 @@ def test_timeline_zooms_pans_and_explains(flash: str, open_page: Any):
     whole = page.locator("#span").inner_text()
     page.get_by_role("button", name="Zoom in").click()
     assert page.locator("#span").inner_text() != whole
+    before = page.locator("#span").inner_text()
+    page.get_by_role("button", name="Later").click()
+    assert page.locator("#span").inner_text() != before
+    page.get_by_role("button", name="Earlier").click()
     page.get_by_role("button", name="Critical path").click()
     assert page.get_by_role("button", name="Critical path").get_attribute("aria-pressed") == "true"
     chart = page.locator("#chart").bounding_box()
@@ -77,6 +107,18 @@ def test_timeline_zooms_pans_and_explains(flash: str, open_page: Any):
     page.get_by_role("button", name="Whole").click()
     assert page.locator("#span").inner_text() == whole
     assert "not a measurement" in page.locator("#timeline").inner_text()
+
+
+def test_what_if_stands_side_by_side(flash: str, open_page: Any):
+    opened = open_page(flash)
+    page = opened.page
+    page.get_by_role("tab", name="Timeline").click()
+    table = page.locator("table.whatif")
+    assert table.locator("thead th").all_inner_texts() == ["split mode", "1 slot", "2 slots", "4 slots", "8 slots"]
+    assert table.locator("svg").count() == 8
+    assert "refused: " in table.inner_text() and "compiled" in table.inner_text() and "best" in table.inner_text()
+    table.scroll_into_view_if_needed()
+    opened.shot("what-if-1280")
 
 
 def test_keyboard_alone_reaches_everything(flash: str, open_page: Any):
@@ -128,6 +170,15 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(flash: str, open_page: Any,
         opened.shot(f"{part}-390-{scheme}")
 
 
+def test_memory_stands_against_capacity(flash: str, open_page: Any):
+    opened = open_page(flash)
+    opened.page.get_by_role("tab", name="Memory").click()
+    names = opened.page.locator("#memory svg").evaluate_all("all => all.map(e => e.getAttribute('aria-label'))")
+    assert {name.split(":")[0] for name in names} >= {"AIC Acc", "AIC Mat", "AIV0 Vec", "AIV1 Vec"}
+    assert "of 188,416 bytes" in opened.page.locator("#memory").inner_text()
+    opened.shot("memory-1280")
+
+
 def test_controls_have_names(flash: str, open_page: Any):
     page = open_page(flash).page
     nameless = page.evaluate(
@@ -157,7 +208,9 @@ def test_html_and_script_in_names_and_comments_do_nothing(open_page: Any):
     original, module.page_data = module.page_data, lambda s: data
     try:
         data["source"].insert(0, f"# {NASTY}")
-        data["facts"][0]["name"] = NASTY
+        data["facts"] = [[kind, line, NASTY, chain] for kind, line, _, chain in data["facts"]]
+        data["links"] = [[NASTY, NASTY, line, before] for _, _, line, before in data["links"]]
+        data["lines"] = [[f"{text} # {NASTY}", *rest] for text, *rest in data["lines"]]
         data["columns"][0]["name"] = NASTY
         data["lanes"][0]["name"] = NASTY
         data["verdicts"][0]["more"] = NASTY
@@ -167,6 +220,9 @@ def test_html_and_script_in_names_and_comments_do_nothing(open_page: Any):
     opened = open_page(html)
     for part in ("lanes", "timeline", "memory", "verdicts", "ir"):
         opened.page.locator(f"#tab-{part}").click()
+    for row in opened.page.locator(".column").nth(1).locator(".ln .no").all()[:12]:
+        row.click()
+    assert NASTY in opened.page.locator("#why").inner_text()
     assert opened.page.evaluate("window.hit") is None
     assert opened.page.locator("#kernel").inner_text() == NASTY
     assert opened.page.locator("img").count() == 0
@@ -188,13 +244,14 @@ def test_strings_of_a_real_kernel_are_text(open_page: Any, tmp_path: Any):
 
 
 def blow_up(html: str, lines: int) -> str:
-    """A page whose last columns hold `lines` lines between them."""
+    """A page whose columns hold `lines` lines each."""
     start = html.index('id="data">') + len('id="data">')
     end = html.index("</script>", start)
     data = json.loads(html[start:end])
     for column in data["columns"]:
         if column["lines"]:
             column["lines"] = (column["lines"] * (lines // len(column["lines"]) + 1))[:lines]
+    data["source"] = (data["source"] * (lines // len(data["source"]) + 1))[:lines]
     text = json.dumps(data).replace("<", "\\u003c")
     return html[:start] + text + html[end:]
 
@@ -205,22 +262,37 @@ def loaded(page: Any) -> float:
 
 
 def selection(page: Any) -> float:
-    """Milliseconds that selecting a line takes, layout included."""
+    """Milliseconds that selecting a line takes, layout included: the middle one of five."""
     return page.evaluate(
-        """() => { const row = document.getElementById('src-38'); const t = performance.now();
-        row.click(); document.body.offsetHeight; return performance.now() - t; }"""
+        """() => { const took = [37, 36, 38, 40, 37].map((n) => {
+          const row = document.getElementById(`src-${n}`), start = performance.now();
+          row.click(); document.body.offsetHeight; return performance.now() - start; });
+        return took.sort((a, b) => a - b)[2]; }"""
     )
 
 
-def test_page_of_an_example_opens_within_a_second(flash: str, open_page: Any):
-    page = open_page(flash).page
-    assert loaded(page) < 20_000
-    assert selection(page) < 5_000
+@pytest.mark.parametrize("name", ["flash_attention", "gated_mlp", "lora"])
+def test_page_of_an_example_opens_within_a_second(name: str, open_page: Any):
+    """The goals are 1,000 and 100 ms on a quiet machine; the guards leave room for a busy one."""
+    page = open_page(render(subject(*example(name)))).page
+    opening, selecting = loaded(page), selection(page)
+    print(f"{name}: open {opening:.0f} ms, select {selecting:.0f} ms")
+    assert opening < 8_000 and selecting < 800
 
 
 def test_selection_takes_less_than_a_tenth_of_a_second_with_5000_ops(flash: str, open_page: Any):
     page = open_page(blow_up(flash, 5000)).page
-    took = selection(page)
-    assert page.locator(".ln.lit").count() > 100
-    print(f"open {loaded(page):.0f} ms, select {took:.0f} ms")
-    assert took < 5_000
+    opening, selecting = loaded(page), selection(page)
+    assert page.evaluate("ordered()[1].index.get(38).length") > 100
+    print(f"5,000 lines a column: open {opening:.0f} ms, select {selecting:.0f} ms")
+    assert opening < 8_000 and selecting < 800
+
+
+def test_lines_far_down_are_made_when_they_come_into_view(flash: str, open_page: Any):
+    page = open_page(blow_up(flash, 5000)).page
+    assert page.locator("#src-4999").count() == 0 and page.locator(".ln").count() < 1000
+    page.locator(".lines").first.focus()
+    page.keyboard.press("End")
+    assert page.locator("#src-4999").is_visible()
+    page.keyboard.press("PageUp")
+    assert page.locator("#src-4979").is_visible() and page.locator(".ln.sel").count() == 1

@@ -2,16 +2,19 @@
 
 import json
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from cubelane.check.compiled import CompiledKernel
+from cubelane import language
+from cubelane.check.compiled import CompiledKernel, compile_program
 from cubelane.check.faults import seed_faults
 from cubelane.check.kernel_file import Judge
 from cubelane.cli.main import run_command
 from cubelane.report.page import Subject, page_data, render_compiled
+from cubelane.report.what_if import RESOLUTION
 from tests.report.conftest import EXAMPLES, example
 
 
@@ -24,12 +27,29 @@ def flash():
     return page_data(subject(*example("flash_attention")))
 
 
+def fact_of(data: dict, number: int) -> dict:
+    """What is known of a line, as the page puts it together."""
+    kind, line, name, chain = data["facts"][number]
+    return {**data["kinds"][kind], "line": line, "name": name, "chain": chain}
+
+
 def test_every_ir_line_names_a_line_of_the_source(flash):
-    for column in flash["columns"]:
-        for text, line, core, *_ in column["lines"] or []:
-            assert 0 <= line <= len(flash["source"]) and core in "cvsm"
-            if ".tile." in text or ".system." in text:
-                assert line, text
+    for text, line, core, *_ in flash["lines"]:
+        assert 0 <= line <= len(flash["source"]) and core in "cvsm"
+        if ".tile." in text or ".system." in text:
+            assert line, text
+
+
+def test_columns_hold_the_text_of_every_pass(flash):
+    compiled = example("flash_attention")[0]
+    stages = {stage.name: language.print_program(stage.module) for stage in compiled.stages}
+    for column in flash["columns"][1:]:
+        if column["lines"] is not None:
+            lines = [flash["lines"][n][0] for n in column["lines"]]
+            printed = stages[column["name"]].splitlines()
+            assert [x for x in printed if x.strip() in {line.strip() for line in lines}]
+            assert {line.strip() for line in lines} <= {x.strip() for x in printed}
+            assert len(column["fresh"]) == column["changed"] and all(0 <= i < len(lines) for i in column["fresh"])
 
 
 def test_passes_that_change_nothing_have_no_lines(flash):
@@ -38,25 +58,86 @@ def test_passes_that_change_nothing_have_no_lines(flash):
 
 
 def test_crossings_are_marked_and_cores_told_apart(flash):
-    final = next(c for c in flash["columns"] if c["name"] == "expand-mixed-kernel")["lines"]
+    final = [
+        flash["lines"][n] for n in next(c for c in flash["columns"] if c["name"] == "expand-mixed-kernel")["lines"]
+    ]
     marked = [text for text, _, _, cross, *_ in final if cross]
     assert marked and all("tpush" in t or "tpop" in t or "tfree" in t for t in marked)
     assert {"c", "v"} <= {core for _, _, core, *_ in final}
 
 
 def test_why_tells_axis_box_stride_valid_and_chain(flash):
-    fact = next(f for f in flash["facts"] if str(f.get("name")).split("__")[0] == "scores" and f.get("chain"))
+    facts = [fact_of(flash, n) for n in range(len(flash["facts"]))]
+    fact = next(f for f in facts if f["name"].split("__")[0] == "scores" and f["chain"] >= 0)
     assert (fact["box"], fact["stride"], fact["valid"]) == (32, 32, [32, 32])
-    assert fact["chain"][0][2] == 37 and "rows" in fact["share"]
+    assert "rows" in fact["share"]
+    chain, at = [], fact["chain"]
+    while at >= 0:
+        assert flash["links"][at][3] < at, "a link comes behind the one it names"
+        chain.append(flash["links"][at])
+        at = flash["links"][at][3]
+    assert chain[-1][2] == 37
+
+
+def chain_of(ops: int) -> str:
+    """A product and a chain of vector ops."""
+    body = "\n".join(f"            y = pl.add(y, {i}.5)" for i in range(ops))
+    return (
+        "import cubelane.language as pl\n@pl.program\nclass Chain:\n    @pl.function\n"
+        "    def main(self, x: pl.Tensor[[64, 64], pl.FP16], w: pl.Tensor[[64, 64], pl.FP16],\n"
+        "             out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]) -> pl.Tensor[[64, 64], pl.FP32]:\n"
+        "        with pl.at(level=pl.Level.CORE_GROUP, optimizations=[pl.split(pl.SplitMode.UP_DOWN)]):\n"
+        f"            y = pl.matmul(x, w, out_dtype=pl.FP32)\n{body}\n"
+        "            out = pl.assemble(out, y, [0, 0])\n        return out\n"
+    )
+
+
+def test_page_grows_with_the_program_and_no_faster():
+    def page(ops: int) -> tuple[int, float]:
+        compiled = compile_program(language.parse(chain_of(ops), "k.py"), keep_stages=True)
+        verdict = compiled.judge()
+        start = time.process_time()
+        return len(render_compiled(compiled, verdict, Judge(), "k.py")), time.process_time() - start
+
+    page(5)
+    (small, quick), (large, slow) = page(60), page(240)
+    print(f"60 ops {quick:.2f} s, 240 ops {slow:.2f} s, {large} bytes")
+    assert large < 4.2 * small
+    assert slow < 9 * quick
 
 
 def test_timeline_memory_what_if_and_verdicts_are_there(flash):
     assert flash["timeline"]["cycles"] > 0 and len(flash["timeline"]["critical"]) > 10
     for row in flash["memory"]:
-        assert max(b for _, b in row["steps"]) + row["rings"] <= row["capacity"]
+        live = max(b for _, b in row["steps"])
+        assert live + row["rings"] <= row["capacity"] and row["allotted"] <= row["capacity"]
+        assert sum(size for _, size, _ in row["alive"]) == live
     modes = {row["mode"]: row for row in flash["whatIf"]}
-    assert "row_max" in modes["left_right"]["refused"] and all(modes["up_down"]["cycles"])
+    assert "row_max" in modes["left_right"]["refused"]
+    assert modes["up_down"]["chosen"] and not modes["none"]["chosen"]
     assert all(v["ok"] for v in flash["verdicts"]) and len(flash["verdicts"]) >= 5
+
+
+def test_what_if_shows_each_mode_and_depth_with_its_timeline(flash):
+    modes = {row["mode"]: row for row in flash["whatIf"]}
+    cells = {cell["depth"]: cell for cell in modes["up_down"]["cells"]}
+    assert set(cells) == {1, 2, 4, 8}
+    assert cells[modes["up_down"]["depth"]]["cycles"] == flash["timeline"]["cycles"]
+    for cell in (*cells.values(), *modes["none"]["cells"]):
+        assert [track["agent"] for track in cell["tracks"]] == ["AIC", "AIV0", "AIV1"]
+        for track in cell["tracks"]:
+            for kind in ("compute", "move", "wait"):
+                starts, lengths = track[kind][::2], track[kind][1::2]
+                ends = [s + n for s, n in zip(starts, lengths, strict=True)]
+                assert all(a < b for a, b in zip(ends, starts[1:], strict=False)) and len(starts) <= RESOLUTION + 1
+                assert all(end <= cell["cycles"] for end in ends)
+
+
+def test_a_depth_that_cannot_run_says_so():
+    compiled, judge, path = example("gated_mlp")
+    rows = page_data(subject(compiled, judge, path))["whatIf"]
+    cells = next(row for row in rows if row["chosen"])["cells"]
+    assert [("cycles" in cell) != ("refused" in cell) for cell in cells] == [True] * 4
 
 
 def test_page_is_one_small_file_that_asks_for_nothing():

@@ -54,7 +54,11 @@ class _Recorder(FunctionText):
 
     def _line(self, text: str) -> None:
         super()._line(text)
-        self.ops.append(self.current)
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Lines written since the last call (comments come before the line they belong to) are of the current op."""
+        self.ops += [self.current] * (len(self.lines) - len(self.ops))
 
 
 def lines_of(module: ModuleOp) -> list[IrLine]:
@@ -64,6 +68,7 @@ def lines_of(module: ModuleOp) -> list[IrLine]:
         recorder = _Recorder(function)
         try:
             recorder.text()
+            recorder.catch_up()
         except Diagnostic as problem:
             result.append(IrLine(f"# {function.sym_name.data}: {problem.message}", function, 0, SHARED, False))
             continue

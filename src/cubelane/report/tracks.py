@@ -68,47 +68,55 @@ def _by_reason(timeline: Timeline) -> list[list[Any]]:
 
 
 def memory_data(timeline: Timeline, module: ModuleOp, target: Target) -> list[dict[str, Any]]:
-    """For every core and space: bytes of live tiles over time, rings, capacity, and what the budget allots."""
-    curves = _curves(timeline.events)
-    result: list[dict[str, Any]] = []
+    """For every core and space: bytes of live tiles over time, rings, capacity, and what the program allots.
+
+    Several programs of one core run one after the other: the largest rings and the largest allotment count.
+    """
+    held = _held(timeline.events)
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
     for function in functions_of(module):
         kind = kind_of(function)
         if kind not in (FunctionKind.AIC, FunctionKind.AIV):
             continue
-        agents = [a for a in timeline.agents if a.startswith(kind.dsl)]
         for usage in usages(function, target):
-            for agent in agents:
-                steps = curves.get((agent, usage.space.dsl), [[0, 0]])
-                largest = usage.largest
-                result.append(
-                    {
-                        "agent": agent,
-                        "space": usage.space.dsl,
-                        "capacity": usage.capacity,
-                        "rings": usage.ring,
-                        "peak": usage.used,
-                        "fits": usage.fits,
-                        "largest": (largest.value.name_hint or "") if largest is not None else "",
-                        "steps": steps,
-                    }
-                )
-    return sorted(result, key=lambda row: (row["agent"], row["space"]))
+            for agent in (a for a in timeline.agents if a.startswith(kind.dsl)):
+                key = (agent, usage.space.dsl)
+                row = rows.setdefault(key, {"agent": agent, "space": usage.space.dsl, "rings": 0, "allotted": 0})
+                row["capacity"] = usage.capacity
+                row["rings"] = max(row["rings"], usage.ring)
+                row["allotted"] = max(row["allotted"], usage.used)
+    for key, row in rows.items():
+        events = held.get(key, [])
+        row["steps"] = _steps(events)
+        row["fullest"], row["alive"] = _fullest(row["steps"], events)
+    return [rows[key] for key in sorted(rows)]
 
 
-def _curves(events: Iterable[Happening]) -> dict[tuple[str, str], list[list[int]]]:
-    changes: dict[tuple[str, str], dict[int, int]] = {}
+def _held(events: Iterable[Happening]) -> dict[tuple[str, str], list[Happening]]:
+    """The events that take memory, by core and space."""
+    held: dict[tuple[str, str], list[Happening]] = {}
     for event in events:
-        if event.space is None or not event.held:
-            continue
-        row = changes.setdefault((event.agent, event.space.dsl), {})
-        row[event.start] = row.get(event.start, 0) + event.held
-        row[event.dead] = row.get(event.dead, 0) - event.held
-    curves: dict[tuple[str, str], list[list[int]]] = {}
-    for key, row in changes.items():
-        now, steps = 0, [[0, 0]]
-        for time in sorted(row):
-            if row[time]:
-                now += row[time]
-                steps.append([time, now])
-        curves[key] = steps
-    return curves
+        if event.space is not None and event.held:
+            held.setdefault((event.agent, event.space.dsl), []).append(event)
+    return held
+
+
+def _steps(events: Iterable[Happening]) -> list[list[int]]:
+    """Bytes held from a time on, at every time they change."""
+    changes: dict[int, int] = {}
+    for event in events:
+        changes[event.start] = changes.get(event.start, 0) + event.held
+        changes[event.dead] = changes.get(event.dead, 0) - event.held
+    now, steps = 0, [[0, 0]]
+    for time in sorted(changes):
+        if changes[time]:
+            now += changes[time]
+            steps.append([time, now])
+    return steps
+
+
+def _fullest(steps: list[list[int]], events: Iterable[Happening]) -> tuple[int, list[list[Any]]]:
+    """When most bytes are held, and by which tiles, the largest first."""
+    time = max(steps, key=lambda step: step[1])[0]
+    alive = [[e.variable, e.held, e.location.line] for e in events if e.start <= time < e.dead]
+    return time, sorted(alive, key=lambda tile: -tile[1])

@@ -18,11 +18,20 @@ from cubelane.report.ir_lines import core_of, crosses, why_core
 
 Facts = dict[str, Any]
 
+LinkRow = tuple[str, str, int, int]
+"""One link of a chain: name, op, line, and the number of the link before it (-1: the crossing itself)."""
+
 
 class Why:
-    """Facts about values and ops. Shares are those of the program just before the lanes are told apart."""
+    """Facts about values and ops. Shares are those of the program just before the lanes are told apart.
+
+    Chains share their links: a fact names its last link, each link the one before it, so that a chain of n values
+    takes n links and not n * n.
+    """
 
     def __init__(self, before_split: ModuleOp | None):
+        self.links: list[LinkRow] = []
+        self._numbers: dict[SSAValue, int] = {}
         self._exact: dict[SSAValue, Facts] = {}
         self._shares: dict[tuple[int, str, str], Facts] = {}
         for function in functions_of(before_split) if before_split is not None else []:
@@ -41,8 +50,30 @@ class Why:
             arguments = [a for region in op.regions for b in region.blocks for a in b.args]
             for value in (*op.results, *arguments):
                 if isinstance(value.type, TileType):
-                    facts = self._exact[value] = _share(axes, value)
+                    facts = self._exact[value] = self._share(axes, value)
                     self._keep(op, value, facts)
+
+    def _share(self, axes: SplitAxes, value: SSAValue) -> Facts:
+        facts = _share(axes, value)
+        if isinstance(axes[value], Split):
+            facts["chain"] = self._chain(axes, value)
+        return facts
+
+    def _chain(self, axes: SplitAxes, value: SSAValue) -> int:
+        """The number of the last link of a value's chain."""
+        new: list[SSAValue] = []
+        current: SSAValue | None = value
+        while current is not None and current not in self._numbers and isinstance(axes[current], Split):
+            new.append(current)
+            current = axes.cause(current)
+        before = self._numbers.get(current, -1) if current is not None else -1
+        for link_value in reversed(new):
+            link = axes.link(link_value)
+            if link is not None:
+                self.links.append((link.name, link.op.name, link.location.line, before))
+                before = len(self.links) - 1
+            self._numbers[link_value] = before
+        return before
 
     def _keep(self, op: Operation, value: SSAValue, facts: Facts) -> None:
         """For later passes, which make new values: by line, op and name, and by line and name where that is clear."""
@@ -85,7 +116,6 @@ def _share(axes: SplitAxes, value: SSAValue) -> Facts:
         "box": share.box,
         "stride": share.stride,
         "extent": share.extent,
-        "chain": [[link.name, link.op.name, link.location.line] for link in axes.why(value)],
     }
     valid = value.type.valid[share.axis]
     facts["valid"] = list(share.lanes(valid)) if valid != DYNAMIC else f"known at run time, at most {share.stride}"

@@ -47,31 +47,43 @@ const area = ([r0, r1, c0, c1]) => `rows ${r0}..${r1 - 1}, columns ${c0}..${c1 -
 
 (function memory() {
   const home = byId("memory");
-  home.append(el("p", { class: "key", text: "Bytes of live tiles over time in the timing model (filled) above the rings (hatched); the bar below shows the fullest moment against the capacity. “Bound” is what the buffers of the program need at their fullest moment." }));
+  home.append(el("p", { class: "key", text: "Bytes of live tiles over time in the timing model (filled) above the rings (hatched). The dashed line is the capacity where the chart reaches that far; the bar below shows the fullest moment against it." }));
   if (!DATA.memory.length) home.append(el("p", { text: "Nothing was run, so there is nothing to draw." }));
   const figures = el("div", { class: "figures memory" });
-  const end = DATA.timeline ? DATA.timeline.cycles : 1;
-  DATA.memory.forEach((m, n) => {
-    const width = 360, height = 110, live = Math.max(...m.steps.map((s) => s[1]));
-    const most = live + m.rings, limit = Math.max(most, 1), y = (b) => 4 + height - (b / limit) * height, x = (t) => (t / end) * width;
-    let path = `M0,${y(m.rings)}`;
-    for (const [t, b] of m.steps) path += `H${x(t).toFixed(1)}V${y(m.rings + b).toFixed(1)}`;
-    path += `H${width}V${y(m.rings)}Z`;
-    const words = `${m.agent} ${m.space}: at most ${number(live)} bytes of tiles and ${number(m.rings)} of rings at once, ${number(m.capacity)} there`;
-    const over = most > m.capacity || !m.fits, ink = m.agent === "AIC" ? "var(--cube)" : "var(--vector)";
-    const share = (b) => Math.min(1, b / Math.max(m.capacity, 1)) * (width - 2), bar = height + 16;
-    const drawing = svg("svg", { viewBox: `0 0 ${width} ${height + 32}`, width, role: "img", "aria-label": words }, hatches(`m${n}`),
-      svg("rect", { x: 0, y: y(m.rings), width, height: 4 + height - y(m.rings), fill: `url(#m${n}-cube)` }),
-      svg("path", { d: path, fill: ink, "fill-opacity": 0.8 }),
-      svg("line", { x1: 0, x2: width, y1: height + 4, y2: height + 4, stroke: "var(--soft)" }),
-      svg("rect", { x: 1, y: bar, width: share(m.rings), height: 12, fill: `url(#m${n}-cube)` }),
-      svg("rect", { x: 1 + share(m.rings), y: bar, width: Math.max(0, share(most) - share(m.rings)), height: 12, fill: over ? "var(--red)" : ink }),
-      svg("rect", { x: 1, y: bar, width: width - 2, height: 12, fill: "none", stroke: over ? "var(--red)" : "var(--soft)" }));
-    figures.append(el("div", { class: "card" }, el("h3", { text: `${m.agent} ${m.space}` }), drawing,
-      el("p", { class: over ? "red" : "soft", text: `live ${number(live)} + rings ${number(m.rings)} of ${number(m.capacity)} bytes (${percent(live + m.rings, m.capacity)}); bound ${number(m.peak)}${m.fits ? "" : ": does not fit"}${m.largest ? `; largest tile ${m.largest}` : ""}` })));
-  });
+  DATA.memory.forEach((m, n) => figures.append(memoryCard(m, n)));
   home.append(figures);
 })();
+
+function memoryCard(m, n) {
+  const live = Math.max(...m.steps.map((s) => s[1])), most = live + m.rings, over = most > m.capacity || m.allotted > m.capacity;
+  const words = `${m.agent} ${m.space}: at most ${number(live)} bytes of tiles and ${number(m.rings)} of rings at once, ${number(m.capacity)} there`;
+  const card = el("div", { class: "card" }, el("h3", {}, `${m.agent} ${m.space} `, el("span", { class: over ? "red" : "soft", text: percent(most, m.capacity) })), memoryChart(m, n, live, over, words));
+  card.append(el("p", { class: over ? "red" : "soft", text: `${number(live)} tiles + ${number(m.rings)} rings of ${number(m.capacity)} bytes; the program allots ${number(m.allotted)}${m.allotted > m.capacity ? ": does not fit" : ""}` }));
+  if (m.alive.length) {
+    const more = m.alive.length > 6 ? ` and ${m.alive.length - 6} more` : "";
+    card.append(el("p", { class: "soft" }, `fullest at cycle ${number(m.fullest)}: `, el("span", { class: "mono", text: m.alive.slice(0, 6).map(([name, size]) => `${name} ${number(size)}`).join(", ") + more })));
+  }
+  return card;
+}
+
+function memoryChart(m, n, live, over, words) {
+  const width = 360, height = 110, bar = height + 16, end = DATA.timeline ? DATA.timeline.cycles : 1, most = live + m.rings;
+  const limit = Math.max(1, most * 1.05, most > 0.4 * m.capacity ? m.capacity * 1.05 : 0), y = (b) => 4 + height - (b / limit) * height, x = (t) => (t / end) * width;
+  const ink = m.agent === "AIC" ? "var(--cube)" : "var(--vector)", share = (b) => Math.min(1, b / Math.max(m.capacity, 1)) * (width - 2);
+  let path = `M0,${y(m.rings)}`;
+  for (const [t, b] of m.steps) path += `H${x(t).toFixed(1)}V${y(m.rings + b).toFixed(1)}`;
+  path += `H${width}V${y(m.rings)}Z`;
+  const drawing = svg("svg", { viewBox: `0 0 ${width} ${height + 32}`, width, role: "img", "aria-label": words }, hatches(`m${n}`),
+    svg("rect", { x: 0, y: y(m.rings), width, height: 4 + height - y(m.rings), fill: `url(#m${n}-cube)` }),
+    svg("path", { d: path, fill: ink, "fill-opacity": 0.8 }),
+    svg("line", { x1: 0, x2: width, y1: height + 4, y2: height + 4, stroke: "var(--soft)" }),
+    svg("text", { x: 2, y: y(most) - 3 < 10 ? y(most) + 11 : y(most) - 3, class: "axis", text: number(most) }),
+    svg("rect", { x: 1, y: bar, width: share(m.rings), height: 12, fill: `url(#m${n}-cube)` }),
+    svg("rect", { x: 1 + share(m.rings), y: bar, width: Math.max(0, share(most) - share(m.rings)), height: 12, fill: over ? "var(--red)" : ink }),
+    svg("rect", { x: 1, y: bar, width: width - 2, height: 12, fill: "none", stroke: over ? "var(--red)" : "var(--soft)" }));
+  if (m.capacity <= limit) drawing.append(svg("line", { x1: 0, x2: width, y1: y(m.capacity), y2: y(m.capacity), stroke: "var(--red)", "stroke-dasharray": "6 4", "stroke-width": 1.5 }));
+  return drawing;
+}
 
 (function verdicts() {
   const home = byId("verdicts");

@@ -45,15 +45,7 @@ function figuresOf(t) {
   cards.push(table("Where the time of the critical path goes", ["core", "op", "line", "cycles"],
     t.path.slice(0, 12).map(([a, op, line, c]) => ({ cells: [a, op, String(line), `${number(c)} (${percent(c, t.cycles)})`] })), [2, 3]));
   cards.push(table("Bytes over each path", ["path", "bytes"], Object.entries(t.bytes).map(([p, b]) => ({ cells: [p, number(b)] })), [1]));
-  return [el("p", { text: `Cube and lanes work at the same time for ${percent(t.overlap, 1)} of the cycles.` }), el("h2", { text: "What if" }), whatIf(), el("h2", { text: "Figures" }), el("div", { class: "figures" }, ...cards)];
-}
-
-function whatIf() {
-  const rows = DATA.whatIf, depths = (rows.find((r) => r.depths) || { depths: [] }).depths;
-  const best = Math.min(...rows.flatMap((r) => r.cycles || []).filter((c) => c !== null));
-  return table("Cycles by split mode and ring depth (* is the best)", ["split mode", ...depths.map((d) => (d === 1 ? "1 slot" : `${d} slots`))],
-    rows.map((r) => ({ mark: r.chosen ? "chosen" : null, span: r.refused ? depths.length : null, cells: r.refused ? [r.mode, `refused: ${r.refused}`]
-      : [r.mode, ...r.cycles.map((c) => (c === null ? "deadlock" : `${number(c)}${c === best ? " *" : ""}`))] })), [1, 2, 3, 4]);
+  return [el("p", { text: `Cube and lanes work at the same time for ${percent(t.overlap, 1)} of the cycles.` }), el("h2", { text: "What if: split mode and ring depth side by side" }), whatIf(), el("h2", { text: "Figures" }), el("div", { class: "figures" }, ...cards)];
 }
 
 // --- view ------------------------------------------------------------------------------------------------------
@@ -251,7 +243,3 @@ function listen(canvas) {
     if (actions[e.key]) { e.preventDefault(); actions[e.key](); }
   });
 }
-
-buildTimeline();
-show(["ir", "lanes", "timeline", "memory", "verdicts"].includes(location.hash.slice(1)) ? location.hash.slice(1) : "ir");
-document.documentElement.dataset.ready = "yes";

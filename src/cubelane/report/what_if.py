@@ -1,0 +1,86 @@
+"""What if: the same kernel in every split mode with rings of every depth, each with its own small timeline."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from cubelane.check.compiled import CompiledKernel, compile_program
+from cubelane.check.kernel_file import Judge
+from cubelane.check.summary import mode_of
+from cubelane.check.timing import Timed, timed
+from cubelane.check.tune import Variant, with_variant
+from cubelane.ir.context import shared_context
+from cubelane.ir.diagnostic import Diagnostic
+from cubelane.passes.tile.choose_split_mode import MODES, ChooseSplitMode
+from cubelane.sim.timeline import Happening, Span, Timeline, union
+from cubelane.targets.rates import Pipe
+
+DEPTHS = (1, 2, 4, 8)
+RESOLUTION = 300
+"""Parts of its time that a small timeline tells apart."""
+
+
+def what_if(compiled: CompiledKernel, run: Timed, judge: Judge, seed: int) -> list[dict[str, Any]]:
+    """One row for every split mode: a cell for every ring depth, or why the mode is refused."""
+    return [_row(compiled, run, mode, judge, seed) for mode in MODES]
+
+
+def _row(compiled: CompiledKernel, run: Timed, mode: str, judge: Judge, seed: int) -> dict[str, Any]:
+    def timed_as(source: ModuleOp) -> Timed:
+        return timed(compile_program(source, compiled.target, mode), judge, seed=seed)
+
+    def cell(depth: int) -> dict[str, Any]:
+        """The program stays the same where it can run at that depth; where it cannot, it is compiled again."""
+        timeline = other.timeline(depth) if other.complete else None
+        if timeline is None and other.complete:
+            try:
+                again = timed_as(with_variant(compiled.source, Variant(mode, depth)))
+            except Diagnostic as problem:
+                return {"depth": depth, "refused": problem.message}
+            timeline = again.timeline() if again.complete else None
+        return {"depth": depth, "refused": "deadlock"} if timeline is None else _cell(depth, timeline)
+
+    try:
+        other = run if _same_as(compiled.source, mode) else timed_as(compiled.source)
+    except Diagnostic as problem:
+        return {"mode": mode, "refused": problem.message, "line": problem.location.line}
+    depths = {depth for launch in other.launches for depth in launch.rings.values()}
+    chosen = mode == mode_of(compiled.source)
+    cells = [cell(depth) for depth in DEPTHS] if depths else [cell(1) | {"depth": 0}]
+    return {"mode": mode, "chosen": chosen, "depth": min(depths, default=0), "cells": cells}
+
+
+def _same_as(source: ModuleOp, mode: str) -> bool:
+    """Whether a split mode changes nothing of a program."""
+    other = source.clone()
+    ChooseSplitMode(mode).apply(shared_context(), other)
+    return other.is_structurally_equivalent(source)
+
+
+def _cell(depth: int, timeline: Timeline) -> dict[str, Any]:
+    gap = max(1, timeline.cycles // RESOLUTION)
+    tracks = [_track(agent, timeline.of(agent), gap) for agent in timeline.agents]
+    return {"depth": depth, "cycles": timeline.cycles, "overlap": round(timeline.overlap(), 3), "tracks": tracks}
+
+
+def _track(agent: str, events: list[Happening], gap: int) -> dict[str, Any]:
+    """When a core computes, moves data and waits for a ring."""
+    computes = (Pipe.CUBE, Pipe.VECTOR)
+    return {
+        "agent": agent,
+        "compute": coarse(((e.start, e.end) for e in events if e.pipe in computes), gap),
+        "move": coarse(((e.start, e.end) for e in events if e.pipe not in computes), gap),
+        "wait": coarse(((e.start - e.waited, e.start) for e in events if e.waited), gap),
+    }
+
+
+def coarse(spans: Iterable[Span], gap: int) -> list[int]:
+    """Spans joined over gaps shorter than `gap`, as start, length, start, length, ..."""
+    joined: list[list[int]] = []
+    for start, end in union(spans):
+        if joined and start - joined[-1][1] < gap:
+            joined[-1][1] = end
+        else:
+            joined.append([start, end])
+    return [n for start, end in joined for n in (start, end - start)]

@@ -21,8 +21,9 @@ from cubelane.ptodsl.tracer import Tracer, activated, active
 from cubelane.ptodsl.types import PointerType, ScalarType, ValueType
 from cubelane.ptodsl.values import Value, as_scalar, wrap
 
-MACHINE = "cubelane.sim.micro.launch:launch"
-"""Who runs a kernel: `module:function`, resolved when a kernel is called. This package does not depend on it."""
+MACHINE = "cubelane.sim.micro.launch:prepare"
+"""Who makes a kernel ready to run: `module:function`, resolved when a kernel is first called. This package does not
+depend on it."""
 
 BACKENDS, MODES = ("vpto", "emitc"), ("auto", "explicit")
 
@@ -106,6 +107,7 @@ class CompiledKernel:
 
     def __init__(self, kernel: Kernel, module: ModuleOp):
         self.kernel, self._module = kernel, module
+        self._machine: Any = None
 
     @property
     def spec(self) -> KernelModuleSpec:
@@ -141,8 +143,9 @@ class CompiledKernel:
 
     def run(self, *arguments: Any, grid: int = 1, **options: Any) -> Any:
         """Runs the kernel on the micro-op machine and gives the result with all findings; arrays change in place."""
-        machine = pkgutil.resolve_name(MACHINE)
-        return machine(self.mlir_module(), self.spec.function_name, arguments, grid=grid, **options)
+        if self._machine is None:
+            self._machine = pkgutil.resolve_name(MACHINE)(self.mlir_module(), self.spec.function_name)
+        return self._machine.launch(arguments, grid=grid, **options)
 
     def __call__(self, *arguments: Any, grid: int = 1) -> Any:
         """Runs the kernel; the first finding is raised."""

@@ -9,28 +9,35 @@ from cubelane.sim.micro.agents import Agent, Flag, Queue, Scalar, Semaphore
 from cubelane.sim.micro.memory import Clash, Fault
 
 
-class Board:
-    """The findings of a launch; each pair of places is reported once. `places` are the ops of the program."""
+class Places:
+    """The ops of a program by number; 0 is what came before the launch."""
 
     def __init__(self) -> None:
-        self.findings: list[Diagnostic] = []
-        self.places: list[Operation | None] = [None]
-        self.agents: dict[int, Agent] = {}
-        self._seen: set[tuple[object, ...]] = set()
+        self.ops: list[Operation | None] = [None]
 
     def place(self, op: Operation) -> int:
         """The number of an op."""
-        self.places.append(op)
-        return len(self.places) - 1
+        self.ops.append(op)
+        return len(self.ops) - 1
+
+
+class Board:
+    """The findings of a launch; each pair of places is reported once."""
+
+    def __init__(self, places: Places) -> None:
+        self.findings: list[Diagnostic] = []
+        self.places = places
+        self.agents: dict[int, Agent] = {}
+        self._seen: set[tuple[object, ...]] = set()
 
     def where(self, place: int) -> Location:
         """Where an op is written."""
-        op = self.places[place]
+        op = self.places.ops[place]
         return Location() if op is None else Location.of(op)
 
     def text(self, place: int) -> str:
         """`file:line:col (pto.vlds)`."""
-        op = self.places[place]
+        op = self.places.ops[place]
         return "the start of the launch" if op is None else f"{self.where(place)} ({op.name})"
 
     def add(self, finding: Diagnostic, *key: object) -> None:
@@ -42,13 +49,13 @@ class Board:
 
     def fault(self, agent: Agent, place: int, problem: Fault) -> Diagnostic:
         """A fault of an op, at its place."""
-        op = self.places[place]
+        op = self.places.ops[place]
         name = "the launch" if op is None else op.name
         return Diagnostic(f"{agent.name}: {name}: {problem}", self.where(place), problem.notes, code=problem.code)
 
     def undefined(self, agent: Agent, place: int, what: str) -> None:
         """A use of bytes that nobody wrote."""
-        op = self.places[place]
+        op = self.places.ops[place]
         name = "" if op is None else op.name
         finding = Diagnostic(f"{agent.name}: {name} {what} that nobody wrote", self.where(place), code="undefined")
         self.add(finding, place, agent.pipe, what)

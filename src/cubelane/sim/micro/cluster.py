@@ -23,7 +23,7 @@ from cubelane.sim.micro.agents import (
 from cubelane.sim.micro.board import Board
 from cubelane.sim.micro.clock import joined
 from cubelane.sim.micro.elements import Array
-from cubelane.sim.micro.memory import Fault, GlobalMemory, Memory, Region
+from cubelane.sim.micro.memory import Fault, Fresh, GlobalMemory, Memory, Region
 
 KIB = 1024
 CUBE_QUEUES = (Pipe.MTE2, Pipe.MTE1, Pipe.M, Pipe.FIX)
@@ -31,6 +31,7 @@ VECTOR_QUEUES = (Pipe.MTE2, Pipe.V, Pipe.MTE3)
 AGENTS_PER_GROUP = 1 + len(CUBE_QUEUES) + 2 * (1 + len(VECTOR_QUEUES))
 QUEUE_LIMIT = 512
 SIGNALS_PER_LANE = 16
+KEPT_PREDICATES = 256
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,22 @@ class Core:
         self.buffers: dict[int, dict[Pipe, Release]] = {}
         self.control = 0
         self.registers: dict[str, int] = {}
-        self.issued = self.serial = 0
-        self.stored: Array | None = None
+        self.issued = 0
+        size = self.group.machine.capacity[Space.UB] if lane is not None else 0
+        self.fresh = (Fresh(size), Fresh(size))
+        self._runs: dict[int, tuple[Array, list[tuple[int, int]]]] = {}
 
-    def next_serial(self) -> int:
-        """A number for a stretch of a vector scope between memory barriers."""
-        self.serial += 1
-        return self.serial
+    def runs_of(self, mask: Array) -> list[tuple[int, int]]:
+        """The stretches of active lanes of a predicate; kept, for most predicates are used very often."""
+        found = self._runs.get(id(mask))
+        if found is not None and found[0] is mask:
+            return found[1]
+        if len(self._runs) >= KEPT_PREDICATES:
+            self._runs.clear()
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.view(np.int8), [0]])))
+        runs = [(int(low), int(high)) for low, high in edges.reshape(-1, 2)]
+        self._runs[id(mask)] = (mask, runs)
+        return runs
 
     def _memory(self, space: Space) -> Memory:
         size = self.group.machine.capacity[space]

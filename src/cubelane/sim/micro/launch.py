@@ -17,7 +17,7 @@ from cubelane.ir.pto.types import PtrType
 from cubelane.passes.pto.expand_wrapper_ops import VPTOExpandWrapperOps
 from cubelane.passes.pto.pipeline import NORMALIZATION, VPTO, run
 from cubelane.sim.micro import control, matrix, reductions, registers, transfers, vector_memory
-from cubelane.sim.micro.board import Board
+from cubelane.sim.micro.board import Board, Places
 from cubelane.sim.micro.cluster import MACHINES, Group
 from cubelane.sim.micro.elements import dtype_of
 from cubelane.sim.micro.memory import GlobalMemory
@@ -101,21 +101,56 @@ def load(module: ModuleOp, name: str | None = None) -> Loaded:
     return Loaded(names.pop(), entries, dict(functions), arch.data if isinstance(arch, StringAttr) else "a5")
 
 
-def launch(
-    module: ModuleOp,
-    name: str | None,
-    arguments: Sequence[Any],
-    *,
-    grid: int = 1,
-    lanes: int | None = None,
-    seed: int | None = None,
-) -> MicroResult:
-    """Splits a module and runs its entry on `grid` core groups; arrays change in place.
+class Prepared:
+    """A split module with its programs, ready to run any number of times."""
 
-    A kernel with cube work runs two vector lanes; one with vector work only runs one (`lanes` says otherwise).
-    `seed` lets the queues run in a random order.
-    """
-    return launch_split(split(module), name, arguments, grid=grid, lanes=lanes, seed=seed)
+    def __init__(self, module: ModuleOp, name: str | None = None):
+        """`module` is split already; `name` is the entry, if there are several."""
+        self.loaded = loaded = load(module, name)
+        if loaded.arch not in MACHINES:
+            raise refuse(module, f"the machine knows {', '.join(MACHINES)}, not '{loaded.arch}'", code="not-modelled")
+        self.places, meanings = Places(), units()
+        self.programs = {
+            kind: Program(loaded.functions[kind], meanings, self.places, loaded.arch)
+            for kind in KINDS
+            if kind in loaded.entries
+        }
+        for program in self.programs.values():
+            program.function(loaded.name)
+
+    def lanes(self, wanted: int | None) -> int:
+        """How many vector lanes take part."""
+        if wanted is not None:
+            return wanted
+        return 1 if Affinity.CUBE not in self.programs else 2
+
+    def launch(
+        self, arguments: Sequence[Any], *, grid: int = 1, lanes: int | None = None, seed: int | None = None
+    ) -> MicroResult:
+        """Runs the entry on `grid` core groups; arrays change in place."""
+        loaded, board = self.loaded, Board(self.places)
+        gm = GlobalMemory(board.clash)
+        values = _bound(next(iter(loaded.entries.values())), arguments, gm)
+        result, count = MicroResult(), self.lanes(lanes)
+        with np.errstate(all="ignore"):
+            for number in range(grid):
+                has_cube = Affinity.CUBE in self.programs
+                group = Group(number, grid, count, has_cube, MACHINES[loaded.arch], gm, board)
+                try:
+                    _run_group(group, self.programs, loaded, values, seed)
+                except Diagnostic as problem:
+                    board.findings.insert(0, problem)
+                    break
+                finally:
+                    result.ran |= {q.name: q.ran for core in group.cores for q in core.queues.values()}
+        gm.write_back()
+        result.findings = board.findings
+        return result
+
+
+def prepare(module: ModuleOp, name: str | None = None) -> Prepared:
+    """Splits a module, which changes in place, and prepares its entry."""
+    return Prepared(split(module), name)
 
 
 def launch_split(
@@ -127,35 +162,12 @@ def launch_split(
     lanes: int | None = None,
     seed: int | None = None,
 ) -> MicroResult:
-    """Runs the entry of a module that is split already."""
-    loaded = load(module, name)
-    if loaded.arch not in MACHINES:
-        raise refuse(module, f"the machine knows {', '.join(MACHINES)}, not '{loaded.arch}'", code="not-modelled")
-    board = Board()
-    gm = GlobalMemory(board.clash)
-    meanings = units()
-    programs = {k: Program(loaded.functions[k], meanings, board, loaded.arch) for k in KINDS if k in loaded.entries}
-    for kind, program in programs.items():
-        program.function(loaded.entries[kind].sym_name.data)
-    entry = next(iter(loaded.entries.values()))
-    values = _bound(entry, arguments, gm)
-    count = 0 if Affinity.VECTOR not in programs else lanes or (2 if len(programs) == 2 else 1)
-    if Affinity.CUBE in programs and Affinity.VECTOR not in programs:
-        count = lanes if lanes is not None else 2
-    result = MicroResult()
-    with np.errstate(all="ignore"):
-        for number in range(grid):
-            group = Group(number, grid, count, Affinity.CUBE in programs, MACHINES[loaded.arch], gm, board)
-            try:
-                _run_group(group, programs, loaded, values, seed)
-            except Diagnostic as problem:
-                board.findings.insert(0, problem)
-                break
-            finally:
-                result.ran |= {q.name: q.ran for core in group.cores for q in core.queues.values()}
-    gm.write_back()
-    result.findings = board.findings
-    return result
+    """Runs the entry of a module that is split already.
+
+    A kernel with cube work runs two vector lanes; one with vector work only runs one (`lanes` says otherwise).
+    `seed` lets the queues run in a random order.
+    """
+    return Prepared(module, name).launch(arguments, grid=grid, lanes=lanes, seed=seed)
 
 
 def _run_group(

@@ -3,16 +3,20 @@
 Every byte remembers its last writer and the last read of each agent, as (agent, its time, place). An access that does
 not come after them in the vector clocks is a race. Undefined bytes travel with copies; they are reported where their
 value is used.
+
+What a byte remembers is kept once for a grain of bytes. Grains begin with 32 bytes, the unit of nearly all accesses;
+an access that begins or ends inside a grain makes all grains of its memory smaller, so no two accesses ever share
+one unless they share a byte.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from cubelane.sim.micro.elements import Array
+from cubelane.sim.micro.elements import Array, DType
 
 NOBODY = 0
 """Agent 0 stands for what happened before the launch."""
@@ -54,8 +58,7 @@ class Region:
         return Region(self.start + offset, self.length, self.dims)
 
 
-@dataclass(frozen=True)
-class Who:
+class Who(NamedTuple):
     """The agent of an access, what it knows, and the op."""
 
     agent: int
@@ -86,18 +89,60 @@ def _view(array: Array, region: Region) -> Array:
     return as_strided(array[region.start :], shape, strides)
 
 
+class Fresh:
+    """The bytes of a memory that a vector scope stored to since its last memory barrier."""
+
+    __slots__ = ("marks", "spans")
+
+    def __init__(self, size: int):
+        self.marks, self.spans = bytearray(size), list[tuple[int, int]]()
+
+    def holds(self, start: int, end: int) -> bool:
+        """Whether one of the bytes was stored."""
+        return self.marks.find(1, start, end) >= 0
+
+    def add(self, start: int, end: int) -> None:
+        """Bytes are stored."""
+        self.marks[start:end] = b"\1" * (end - start)
+        self.spans.append((start, end))
+
+    def clear(self) -> None:
+        """A barrier, or the end of the scope."""
+        for start, end in self.spans:
+            self.marks[start:end] = bytes(end - start)
+        self.spans.clear()
+
+
+GRAIN = 32
+Touch = tuple[int, int, int]
+"""One access of a vector scope: first byte, bytes, place."""
+
+
 class Memory:
     """One memory of one core, or one array in global memory."""
 
     def __init__(self, name: str, data: Array, defined: bool, report: Callable[[Clash], None]):
         size = data.size
         self.name, self.data, self.size, self.report = name, data, size, report
-        self.defined: Array | None = None if defined else np.zeros(size, np.bool_)
-        self.writer = np.zeros(size, np.uint16)
-        self.write_time = np.zeros(size, np.int32)
-        self.write_place = np.zeros(size, np.int32)
+        self.known = bytearray(0 if defined else size)
+        """For each byte 1 when somebody wrote it; empty when all are defined from the start."""
+        self.defined: Array | None = None if defined else np.frombuffer(self.known, np.bool_)
+        self.grain = GRAIN
+        grains = -(-size // GRAIN)
+        self.writer = np.zeros(grains, np.uint16)
+        self.write_time = np.zeros(grains, np.int32)
+        self.write_place = np.zeros(grains, np.int32)
         self.reads: dict[int, tuple[Array, Array]] = {}
         self.base = 0
+        self._typed: dict[DType, Array] = {}
+
+    def typed(self, kind: DType) -> Array:
+        """The bytes as elements of a type, from byte 0 on."""
+        found = self._typed.get(kind)
+        if found is None:
+            whole = self.size // kind.itemsize * kind.itemsize
+            found = self._typed[kind] = self.data[:whole].view(kind)
+        return found
 
     def check(self, region: Region) -> None:
         """A Fault unless all of the region lies in the memory."""
@@ -112,10 +157,11 @@ class Memory:
         self.check(region)
         if region.is_empty:
             return np.zeros(0, np.uint8), None
-        self._after_write(region, who, False)
+        grains = self._grains(region)
+        self._after_write(grains, who, False)
         times, places = self._reads_of(who.agent)
-        _view(times, region)[...] = who.known[who.agent]
-        _view(places, region)[...] = who.place
+        _view(times, grains)[...] = who.known[who.agent]
+        _view(places, grains)[...] = who.place
         defined = None if self.defined is None else _view(self.defined, region)
         if defined is not None:
             defined = None if defined.all() else defined.copy()
@@ -126,44 +172,113 @@ class Memory:
         self.check(region)
         if region.is_empty:
             return
-        self.note_write(region, who)
+        self._note_write(self._grains(region), who)
         target = _view(self.data, region)
         target[...] = value.reshape(target.shape)
         if self.defined is not None:
             _view(self.defined, region)[...] = True if defined is None else defined.reshape(target.shape)
 
-    def note_write(self, region: Region, who: Who) -> None:
+    def touch(self, reads: Sequence[Touch], writes: Sequence[Touch], who: Who) -> None:
+        """The order part of many contiguous accesses of one agent at one time, as those of a vector scope."""
+        for touches, writing in ((reads, False), (writes, True)):
+            sizes: dict[int, list[Touch]] = {}
+            for touched in touches:
+                sizes.setdefault(touched[1], []).append(touched)
+            for size, same in sizes.items():
+                self._touch(np.array(same), size, who, writing)
+
+    def _touch(self, touches: Array, size: int, who: Who, writing: bool) -> None:
+        starts, places = touches[:, 0], touches[:, 2]
+        self._refine(int(np.bitwise_or.reduce(starts)) | size)
+        grains = (starts // self.grain)[:, None] + np.arange(size // self.grain)
+        late = self.write_time[grains] > who.known[self.writer[grains]]
+        if late.any():
+            for row, column in _first_of_rows(late):
+                grain, place = int(grains[row, column]), int(places[row])
+                first = (int(self.writer[grain]), int(self.write_place[grain]))
+                self._clash(grain, first, True, who._replace(place=place), writing)
+        if not writing:
+            times, where = self._reads_of(who.agent)
+            times[grains], where[grains] = who.known[who.agent], places[:, None]
+            return
+        for agent, (times, where) in self.reads.items():
+            late = times[grains] > who.known[agent] if agent != who.agent else None
+            if late is not None and late.any():
+                for row, column in _first_of_rows(late):
+                    grain, place = int(grains[row, column]), int(places[row])
+                    self._clash(grain, (agent, int(where[grain])), False, who._replace(place=place), True)
+        self.writer[grains], self.write_time[grains] = who.agent, who.known[who.agent]
+        self.write_place[grains] = places[:, None]
+
+    def _grains(self, region: Region) -> Region:
+        """The region in grains; they are made small enough for it."""
+        bits = region.start | region.length
+        for _, stride in region.dims:
+            bits |= stride
+        self._refine(bits)
+        grain = self.grain
+        if grain == 1:
+            return region
+        dims = tuple((count, stride // grain) for count, stride in region.dims)
+        return Region(region.start // grain, region.length // grain, dims)
+
+    def _refine(self, bits: int) -> None:
+        """Makes grains so small that all numbers joined in `bits` are multiples of them."""
+        if not bits & (self.grain - 1):
+            return
+        fine = bits & -bits
+        times = self.grain // fine
+        self.grain, grains = fine, -(-self.size // fine)
+        self.writer, self.write_time, self.write_place = (
+            np.repeat(part, times)[:grains] for part in (self.writer, self.write_time, self.write_place)
+        )
+        self.reads = {
+            a: (np.repeat(t, times)[:grains], np.repeat(p, times)[:grains]) for a, (t, p) in self.reads.items()
+        }
+
+    def _note_write(self, grains: Region, who: Who) -> None:
         """The order part of a write."""
-        self._after_write(region, who, True)
+        self._after_write(grains, who, True)
         for agent, (times, places) in self.reads.items():
             if agent != who.agent:
-                late = _view(times, region) > who.known[agent]
+                late = _view(times, grains) > who.known[agent]
                 if late.any():
-                    self._clash(region, late, (agent, int(_view(places, region)[late][0])), False, who, True)
-        _view(self.writer, region)[...] = who.agent
-        _view(self.write_time, region)[...] = who.known[who.agent]
-        _view(self.write_place, region)[...] = who.place
+                    self._clash_in(grains, late, lambda at, a=agent, p=places: (a, int(p[at])), False, who, True)
+        _view(self.writer, grains)[...] = who.agent
+        _view(self.write_time, grains)[...] = who.known[who.agent]
+        _view(self.write_place, grains)[...] = who.place
 
-    def _after_write(self, region: Region, who: Who, writes: bool) -> None:
-        writer = _view(self.writer, region)
-        late = _view(self.write_time, region) > who.known[writer]
+    def _after_write(self, grains: Region, who: Who, writes: bool) -> None:
+        late = _view(self.write_time, grains) > who.known[_view(self.writer, grains)]
         if late.any():
-            first = (int(writer[late][0]), int(_view(self.write_place, region)[late][0]))
-            self._clash(region, late, first, True, who, writes)
+            self._clash_in(
+                grains, late, lambda at: (int(self.writer[at]), int(self.write_place[at])), True, who, writes
+            )
 
-    def _clash(
-        self, region: Region, late: Array, first: tuple[int, int], first_writes: bool, who: Who, writes: bool
-    ) -> None:
+    def _clash_in(
+        self, grains: Region, late: Array, first: Callable[[int], tuple[int, int]], first_writes: bool, who: Who,
+        writes: bool,
+    ) -> None:  # fmt: skip
         index = np.argwhere(late)[0]
-        offset = region.start + int(index[-1])
-        offset += sum(int(i) * stride for i, (_, stride) in zip(index, region.dims, strict=False))
-        self.report(Clash(self, offset, first, first_writes, who, writes))
+        at = grains.start + int(index[-1])
+        at += sum(int(i) * stride for i, (_, stride) in zip(index, grains.dims, strict=False))
+        self._clash(at, first(at), first_writes, who, writes)
+
+    def _clash(self, grain: int, first: tuple[int, int], first_writes: bool, who: Who, writes: bool) -> None:
+        self.report(Clash(self, grain * self.grain, first, first_writes, who, writes))
 
     def _reads_of(self, agent: int) -> tuple[Array, Array]:
         found = self.reads.get(agent)
         if found is None:
-            found = self.reads[agent] = (np.zeros(self.size, np.int32), np.zeros(self.size, np.int32))
+            grains = self.writer.size
+            found = self.reads[agent] = (np.zeros(grains, np.int32), np.zeros(grains, np.int32))
         return found
+
+
+def _first_of_rows(late: Array) -> list[tuple[int, int]]:
+    """The first marked column of every row that has one."""
+    rows = np.flatnonzero(late.any(axis=1))
+    return [(int(row), int(late[row].argmax())) for row in rows]
 
 
 class GlobalMemory:

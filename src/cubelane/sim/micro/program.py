@@ -16,11 +16,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.pto.op import PtoOp
 from cubelane.ir.pto.regions import ScopeOp, StrictVecScopeOp
-from cubelane.ir.pto.spaces import Pipe
+from cubelane.ir.pto.spaces import Pipe, Space
 from cubelane.sim.micro.agents import Agent, Blocking
-from cubelane.sim.micro.board import Board
+from cubelane.sim.micro.board import Places
 from cubelane.sim.micro.cluster import QUEUE_LIMIT, Core
-from cubelane.sim.micro.memory import Fault
+from cubelane.sim.micro.memory import Fault, Touch
 from cubelane.sim.micro.scalar import scalar_function
 
 Env = list[Any]
@@ -34,13 +34,21 @@ Vector = Callable[["Lane", int, Sequence[Any]], Any]
 """What the vector unit does with an op: lane, place, values; gives the result or a tuple."""
 
 
-@dataclass
 class Lane:
-    """The vector unit of a core inside one scope. `serial` numbers the stretches between memory barriers."""
+    """The vector unit of a core inside one scope, and what the scope touches."""
 
-    core: Core
-    agent: Agent
-    serial: int = 0
+    __slots__ = ("agent", "core", "fresh_for_loads", "fresh_for_stores", "memory", "reads", "writes")
+
+    def __init__(self, core: Core, agent: Agent):
+        self.core, self.agent, self.memory = core, agent, core.memories[Space.UB]
+        self.fresh_for_loads, self.fresh_for_stores = core.fresh
+        self.reads, self.writes = list[Touch](), list[Touch]()
+
+    def close(self) -> None:
+        """The end of the scope: its accesses take their place in the order of all accesses."""
+        self.memory.touch(self.reads, self.writes, self.agent.who(0))
+        self.fresh_for_loads.clear()
+        self.fresh_for_stores.clear()
 
 
 @dataclass
@@ -69,8 +77,8 @@ class Slots:
 class Program:
     """The compiled functions of one child module."""
 
-    def __init__(self, functions: Mapping[str, FuncOp], units: Units, board: Board, arch: str):
-        self.functions, self.units, self.board, self.arch = functions, units, board, arch
+    def __init__(self, functions: Mapping[str, FuncOp], units: Units, places: Places, arch: str):
+        self.functions, self.units, self.places, self.arch = functions, units, places, arch
         self._compiled: dict[str, tuple[Slots, list[Step], FuncOp]] = {}
 
     def run(self, name: str, core: Core, arguments: Sequence[Any]) -> Blocking:
@@ -111,7 +119,7 @@ class _ScalarCompiler:
 
     def __init__(self, program: Program, slots: Slots):
         self.program, self.slots = program, slots
-        self.units, self.board = program.units, program.board
+        self.units, self.places = program.units, program.places
 
     def block(self, block: Block) -> list[Step]:
         """The steps of a block without its terminator."""
@@ -146,7 +154,7 @@ class _ScalarCompiler:
         return [self.slots[operand] for operand in op.operands]
 
     def _pure(self, op: Operation, compute: Callable[..., Any]) -> Step:
-        place, result = self.board.place(op), self.slots[op.results[0]]
+        place, result = self.places.place(op), self.slots[op.results[0]]
         inputs = self._inputs(op)
         if not inputs:
             value = compute()
@@ -164,7 +172,7 @@ class _ScalarCompiler:
 
     def _micro(self, op: PtoOp) -> Step | None:
         name = op.decl.name
-        place, inputs = self.board.place(op), self._inputs(op)
+        place, inputs = self.places.place(op), self._inputs(op)
         if name in self.units.queues:
             pipe, run = self.units.queues[name](op, self.program.arch)
 
@@ -197,7 +205,7 @@ class _ScalarCompiler:
         last = op.body.block.last_op
         ends = [] if last is None else [self.slots[v] for v in last.operands]
         results = [self.slots[v] for v in op.results]
-        place = self.board.place(op)
+        place = self.places.place(op)
 
         def step(core: Core, env: Env) -> Blocking:
             core.scalar.place = place
@@ -286,7 +294,7 @@ class _ScalarCompiler:
             inner.slots[value]
             outer.append(self.slots[value])
         steps = inner.block(op.body)
-        size, place = len(inner.slots.numbers), self.board.place(op)
+        size, place = len(inner.slots.numbers), self.places.place(op)
 
         def step(core: Core, env: Env) -> None:
             values = [env[i] for i in outer]
@@ -294,9 +302,12 @@ class _ScalarCompiler:
 
             def run(agent: Agent) -> None:
                 scope = [*values, *[None] * (size - len(values))]
-                lane = Lane(core, agent, core.next_serial())
-                for one in steps:
-                    one(lane, scope)
+                lane = Lane(core, agent)
+                try:
+                    for one in steps:
+                        one(lane, scope)
+                finally:
+                    lane.close()
 
             core.issue(Pipe.V, place, run)
 
@@ -326,7 +337,7 @@ class _ScopeCompiler:
 
     def __init__(self, program: Program, slots: Slots):
         self.program, self.slots = program, slots
-        self.units, self.board = program.units, program.board
+        self.units, self.places = program.units, program.places
 
     def block(self, block: Block) -> list[ScopeStep]:
         """The steps of a block without its terminator."""
@@ -337,16 +348,24 @@ class _ScopeCompiler:
             return self._for(op)
         if isinstance(op, scf.IfOp):
             return self._if(op)
-        place = self.board.place(op)
+        if isinstance(op, PtoOp) and op.decl.name in self.units.vectors:
+            return self._vector(op)
+        compute = scalar_function(op)
+        if compute is None:
+            raise refuse(op, f"the machine does not model '{op.name}' inside a vector scope", code="not-modelled")
+        return self._scalar(op, compute)
+
+    def _vector(self, op: PtoOp) -> ScopeStep:
+        place = self.places.place(op)
         inputs = [self.slots[operand] for operand in op.operands]
         results = [self.slots[result] for result in op.results]
-        vector = self._meaning(op)
+        vector = self.units.vectors[op.decl.name](op)
 
         def step(lane: Lane, env: Env) -> None:
             try:
                 found = vector(lane, place, [env[i] for i in inputs])
             except Fault as problem:
-                raise self.board.fault(lane.agent, place, problem) from problem
+                raise lane.core.group.board.fault(lane.agent, place, problem) from problem
             if len(results) == 1:
                 env[results[0]] = found
             elif results:
@@ -354,13 +373,27 @@ class _ScopeCompiler:
 
         return step
 
-    def _meaning(self, op: Operation) -> Vector:
-        if isinstance(op, PtoOp) and op.decl.name in self.units.vectors:
-            return self.units.vectors[op.decl.name](op)
-        compute = scalar_function(op)
-        if compute is None:
-            raise refuse(op, f"the machine does not model '{op.name}' inside a vector scope", code="not-modelled")
-        return lambda lane, place, values: compute(*values)
+    def _scalar(self, op: Operation, compute: Callable[..., Any]) -> ScopeStep:
+        place, inputs = self.places.place(op), [self.slots[operand] for operand in op.operands]
+        result = self.slots[op.results[0]]
+
+        def step(lane: Lane, env: Env) -> None:
+            try:
+                env[result] = compute(*[env[i] for i in inputs])
+            except Fault as problem:
+                raise lane.core.group.board.fault(lane.agent, place, problem) from problem
+
+        if len(inputs) != 2:
+            return step
+        left, right = inputs
+
+        def binary(lane: Lane, env: Env) -> None:
+            try:
+                env[result] = compute(env[left], env[right])
+            except Fault as problem:
+                raise lane.core.group.board.fault(lane.agent, place, problem) from problem
+
+        return binary
 
     def _for(self, op: scf.ForOp) -> ScopeStep:
         low, high, step_ = (self.slots[v] for v in (op.lb, op.ub, op.step))

@@ -32,14 +32,12 @@ def word(op: Operation, name: str, default: str = "") -> str:
     return found.data if isinstance(found, StringAttr) else default
 
 
-def _spread(inputs: Sequence[Any]) -> Array | None:
-    marks = [r.undefined for r in inputs if isinstance(r, Register) and r.undefined is not None]
-    if not marks:
-        return None
-    result = marks[0]
-    for mark in marks[1:]:
-        if mark.size == result.size:
-            result = result | mark
+def _spread(values: Values, registers: Sequence[bool]) -> Array | None:
+    """The lanes that are undefined in some register."""
+    result: Array | None = None
+    for value, is_register in zip(values, registers, strict=True):
+        if is_register and value.undefined is not None and (result is None or value.undefined.size == result.size):
+            result = value.undefined if result is None else result | value.undefined
     return result
 
 
@@ -54,29 +52,34 @@ def _lanewise(op: PtoOp) -> Vector:
     assert op.decl.lanes is not None
     compute = eval(f"lambda {', '.join(names)}: {op.decl.lanes}", dict(_NUMPY))
     kind = op.results[0].type
-    is_mask = isinstance(kind, MaskType)
-    target = np.dtype(np.bool_) if is_mask else dtype_of(element_of(kind))
-    lanes = BYTES * 8 // kind.bits if isinstance(kind, MaskType) else BYTES // target.itemsize
-    uses_mask = "mask" in op.decl.lanes or "mask" not in names
-    mask_at = names.index("mask") if "mask" in names else -1
-    truncates = op.decl.name == "vdiv" and not is_float(target)
+    mask_at = names.index("mask") if "mask" in names and "mask" not in op.decl.lanes else None
+    if isinstance(kind, MaskType):
+        return lambda lane, place, v: compute(*v) if mask_at is None else compute(*v) & v[mask_at]
+    target = dtype_of(element_of(kind))
+    if op.decl.name == "vdiv" and not is_float(target):
+        compute = _truncated_quotient
+    registers = [isinstance(operand.type, VregType) for operand in op.operands]
+    scalars = [not isinstance(operand.type, VregType | MaskType) for operand in op.operands]
+    lanes, zero, make = BYTES // target.itemsize, target.type(0), target.type
 
-    def run(lane: Lane, place: int, values: Values) -> Any:
-        raw: list[Any] = [
-            v.data if isinstance(v, Register) else v if isinstance(v, np.ndarray) else target.type(v) for v in values
-        ]
-        result = np.trunc(raw[0] / raw[1]) if truncates else compute(*raw)
-        result = np.broadcast_to(np.asarray(result), (lanes,)).astype(target, copy=False)
-        if not uses_mask:
-            result = np.where(raw[mask_at], result, target.type(0))
-        if is_mask:
-            return result
-        undefined = _spread(values)
-        if undefined is not None and not uses_mask:
-            undefined = undefined & raw[mask_at]
+    def run(lane: Lane, place: int, values: Values) -> Register:
+        raw = [v.data if r else make(v) if s else v for v, r, s in zip(values, registers, scalars, strict=True)]
+        result = compute(*raw)
+        if result.shape != (lanes,):
+            result = np.broadcast_to(result, (lanes,))
+        if result.dtype != target:
+            result = result.astype(target)
+        undefined = _spread(values, registers)
+        if mask_at is not None and lane.core.runs_of(raw[mask_at]) != [(0, lanes)]:
+            result = np.where(raw[mask_at], result, zero)
+            undefined = None if undefined is None else undefined & raw[mask_at]
         return Register(result, undefined)
 
     return run
+
+
+def _truncated_quotient(lhs: Array, rhs: Array, mask: Array) -> Array:
+    return np.trunc(lhs / rhs)
 
 
 def _trunc(op: PtoOp) -> Vector:

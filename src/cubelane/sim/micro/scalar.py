@@ -110,7 +110,13 @@ def _integer(op: Operation) -> Function:
         compute = _INTEGER[op.name]
         if bits == 1:
             return lambda a, b: bool(compute(int(a), int(b)) & 1)
-        return lambda a, b: wrapped(compute(a, b), bits)
+        limit = 1 << (bits - 1)
+
+        def run(a: int, b: int) -> int:
+            result = compute(a, b)
+            return result if -limit <= result < limit else wrapped(result, bits)
+
+        return run
     compute, mask = _UNSIGNED[op.name], (1 << bits) - 1
     return lambda a, b: wrapped(compute(a & mask, b & mask), bits)
 

@@ -11,10 +11,9 @@ from xdsl.ir import Operation
 
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.pto.op import PtoOp
-from cubelane.ir.pto.spaces import Space
 from cubelane.ir.pto.types import MaskType, VregType
 from cubelane.sim.micro.elements import Array, DType, dtype_of, element_of
-from cubelane.sim.micro.memory import Fault, Memory, Region
+from cubelane.sim.micro.memory import Fault, Region
 from cubelane.sim.micro.program import Lane, Units, Vector, not_modelled
 from cubelane.sim.micro.registers import BYTES, Register, word
 
@@ -22,17 +21,6 @@ BLOCK = 32
 ORDERS_LOADS = ("VV_ALL", "VST_VLD")
 ORDERS_STORES = ("VV_ALL", "VST_VST")
 Values = Sequence[Any]
-
-
-def _ub(lane: Lane) -> Memory:
-    return lane.core.memories[Space.UB]
-
-
-def _stored(lane: Lane) -> tuple[Array, Array]:
-    """For each byte of UB the stretch in which a store touched it: as loads see it, as stores see it."""
-    if lane.core.stored is None:
-        lane.core.stored = np.zeros((2, _ub(lane).size), np.int32)
-    return lane.core.stored[0], lane.core.stored[1]
 
 
 def _hazard(lane: Lane, place: int, what: str, barrier: str) -> None:
@@ -47,36 +35,43 @@ def _hazard(lane: Lane, place: int, what: str, barrier: str) -> None:
 
 
 def fetch(lane: Lane, place: int, start: int, size: int) -> tuple[Array, Array | None]:
-    """Bytes of UB."""
-    memory = _ub(lane)
-    region = Region(start, size)
-    data, defined = memory.read(region, lane.agent.who(place))
-    if lane.core.stored is not None and (lane.core.stored[0][start : start + size] == lane.serial).any():
+    """Bytes of UB as they lie there (not a copy), and which are undefined."""
+    memory, end = lane.memory, start + size
+    if start < 0 or end > memory.size:
+        memory.check(Region(start, size))
+    lane.reads.append((start, size, place))
+    if lane.fresh_for_loads.holds(start, end):
         _hazard(lane, place, "loads bytes that a store wrote", "VST_VLD")
-    return data, None if defined is None else ~defined
+    if memory.known.find(0, start, end) < 0:
+        return memory.data[start:end], None
+    assert memory.defined is not None
+    return memory.data[start:end], ~memory.defined[start:end]
 
 
 def put(lane: Lane, place: int, start: int, data: Array, undefined: Array | None = None) -> None:
     """Bytes to UB."""
-    memory = _ub(lane)
-    memory.write(Region(start, data.size), data, lane.agent.who(place), None if undefined is None else ~undefined)
-    for_loads, for_stores = _stored(lane)
-    if (for_stores[start : start + data.size] == lane.serial).any():
+    memory, size = lane.memory, data.size
+    end = start + size
+    if start < 0 or end > memory.size:
+        memory.check(Region(start, size))
+    lane.writes.append((start, size, place))
+    if lane.fresh_for_stores.holds(start, end):
         _hazard(lane, place, "stores to bytes that a store wrote", "VST_VST")
-    for_loads[start : start + data.size] = lane.serial
-    for_stores[start : start + data.size] = lane.serial
+    lane.fresh_for_loads.add(start, end)
+    lane.fresh_for_stores.add(start, end)
+    memory.data[start:end] = data
+    memory.known[start:end] = b"\1" * size if undefined is None else (~undefined).tobytes()
 
 
 def _mem_bar(op: PtoOp) -> Vector:
     kind = word(op, "kind")
+    loads, stores = kind in ORDERS_LOADS, kind in ORDERS_STORES
 
     def run(lane: Lane, place: int, values: Values) -> None:
-        if lane.core.stored is None or kind not in (*ORDERS_LOADS, *ORDERS_STORES):
-            return
-        before, lane.serial = lane.serial, lane.core.next_serial()
-        for row, orders in zip(lane.core.stored, (ORDERS_LOADS, ORDERS_STORES), strict=True):
-            if kind not in orders:
-                row[row == before] = lane.serial
+        if loads:
+            lane.fresh_for_loads.clear()
+        if stores:
+            lane.fresh_for_stores.clear()
 
     return run
 
@@ -138,20 +133,23 @@ def _vlds(op: PtoOp) -> Vector:
         size, unit, arrange = _load_form(name, narrow.itemsize)
     except Fault as problem:
         raise not_modelled(op, f"the distribution {name}") from problem
-    post = len(op.results) > 1
+    post, plain = len(op.results) > 1, name in ("", "NORM")
 
     def run(lane: Lane, place: int, values: Values) -> Any:
         step = values[1] * source.itemsize
         start = values[0] if post else values[0] + step
-        _check(start, unit)
+        if start % unit:
+            _check(start, unit)
         data, undefined = fetch(lane, place, start, size)
+        if plain and undefined is None:
+            found = Register(data.view(target).copy())
+            return (found, values[0] + step) if post else found
         mark = None
         if undefined is not None:
             mark = arrange(np.asarray(undefined.reshape(-1, narrow.itemsize).any(axis=1)))
             mark = np.repeat(mark, narrow.itemsize)
-        if name not in ("", "NORM"):
-            data = np.ascontiguousarray(arrange(data.view(narrow))).view(np.uint8)
-        found = _register(data, mark, target)
+        data = arrange(data.view(narrow))
+        found = _register(np.array(data).view(np.uint8), mark, target)
         return (found, values[0] + step) if post else found
 
     return run
@@ -247,11 +245,10 @@ def _vsldb(op: PtoOp) -> Vector:
 def _masked(lane: Lane, place: int, start: int, elements: Array, mask: Array, undefined: Array | None) -> None:
     """Elements where the mask holds, in runs."""
     size = elements.itemsize
-    raw = np.ascontiguousarray(elements).view(np.uint8)
+    raw = elements.view(np.uint8)
     mark = None if undefined is None else np.repeat(undefined, size)
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.view(np.int8), [0]])))
-    for low, high in edges.reshape(-1, 2):
-        a, b = int(low) * size, int(high) * size
+    for low, high in lane.core.runs_of(mask):
+        a, b = low * size, high * size
         put(lane, place, start + a, raw[a:b], None if mark is None else mark[a:b])
 
 
@@ -276,13 +273,14 @@ def _vsts(op: PtoOp) -> Vector:
             put(lane, place, start, np.ascontiguousarray(value.data[:1]).view(np.uint8),
                 None if value.undefined is None else np.repeat(value.undefined[:1], size))  # fmt: skip
         else:
-            _check(start, BLOCK)
-            data, undefined = np.ascontiguousarray(value.data), value.undefined
+            if start % BLOCK:
+                _check(start, BLOCK)
+            data, undefined = value.data, value.undefined
             if packed > 1:
-                data = np.ascontiguousarray(data.view(f"u{wide // packed}")[::packed])
+                data = np.ascontiguousarray(np.ascontiguousarray(data).view(f"u{wide // packed}")[::packed])
                 undefined = None if undefined is None else undefined[:: max(undefined.size // data.size, 1)]
             active = mask if mask.size == data.size else mask[:: mask.size // data.size]
-            _masked(lane, place, start, data, active, undefined)
+            _masked(lane, place, start, np.ascontiguousarray(data), active, undefined)
         return pointer + step if post else None
 
     return run

@@ -19,7 +19,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from cubelane.emit.numpy_scalar import bare, may_fail, scalar_text
 from cubelane.emit.numpy_slots import slot_of
 from cubelane.emit.numpy_text import Names, needs_companion, tuple_text
-from cubelane.emit.numpy_tile import TileText, only_lends_memory
+from cubelane.emit.numpy_tile import TileText
+from cubelane.emit.numpy_views import only_lends_memory
 from cubelane.ir.diagnostic import Location, refuse
 from cubelane.ir.kernel import FunctionKind, YieldOp, functions_of, kind_of
 from cubelane.ir.surface import SurfaceOp
@@ -178,7 +179,7 @@ class _Emitter:
         self._line(f"{name} = {bare(expression)}", op, name)
 
     def _surface(self, op: SurfaceOp) -> None:
-        if only_lends_memory(op):
+        if only_lends_memory(op) or self.tiles.views.unread(op):
             return
         statement = self.tiles.of(op)
         self.blocks |= statement.blocks

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.ir import Operation, SSAValue
-from xdsl.traits import MemoryWriteEffect, Pure
+from xdsl.ir import SSAValue
+from xdsl.traits import MemoryWriteEffect
 
 from cubelane.emit.numpy_slots import Slots
 from cubelane.emit.numpy_text import (
@@ -17,6 +17,7 @@ from cubelane.emit.numpy_text import (
     needs_companion,
     tuple_text,
 )
+from cubelane.emit.numpy_views import Views
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.surface import OPERAND_KINDS, Kind, SurfaceOp, python_value
 from cubelane.ir.tile.channel import PopOp, PushOp
@@ -46,6 +47,7 @@ class TileText:
         self.text = text
         self.extent = extent
         self.slots = Slots()
+        self.views = Views()
 
     def of(self, op: SurfaceOp) -> Statement:
         """The statement of an op; a Diagnostic for one that is gone after the last pass."""
@@ -53,7 +55,7 @@ class TileText:
         if behaviour is None or meaning is None or behaviour.behaviour is Split.BOUNDARY:
             raise refuse(op, f"{op.name} has no executable form here; run the passes first", code="not-executable")
         kind = behaviour.behaviour
-        if kind is Split.RESHAPES and (before := _reshaped_back(op)) is not None:
+        if kind is Split.RESHAPES and (before := self.views.before(op)) is not None:
             return Statement("", same_as=before, effect=False)
         words = self._words(op, behaviour.scratch)
         valid = self._valid(op, meaning, words, behaviour.scratch)
@@ -66,6 +68,8 @@ class TileText:
         if kind in (Split.STORES, Split.PASTES):
             self._trim(op, "tile" if kind is Split.STORES else "source", words)
         value = _fill(meaning.value, words)
+        if kind is Split.LOADS and (wide := self.views.wide_window(op)) is not None:
+            value = f"{value[:-1]}, {wide})"
         if op.results and isinstance(op.results[0].type, TensorType) and op.has_trait(MemoryWriteEffect):
             return Statement(value, same_as=_operand(op, "target"))
         if op.results and isinstance(op.results[0].type, TileType):
@@ -222,38 +226,6 @@ class TileText:
             kept = ", True" if self.slots.outlived(op) else ""
             return Statement(f"{value[:-1]}, {words['shape']}, {words['dtype']}, {name}{kept})", valid, blocks=True)
         return Statement(value)
-
-
-def only_lends_memory(op: SurfaceOp) -> bool:
-    """Whether the op makes a tile whose cells nobody reads: scratch memory."""
-    if not op.results or not op.has_trait(Pure) or not isinstance(op.results[0].type, TileType):
-        return False
-    for use in op.results[0].uses:
-        splits = use.operation.get_trait(Splits)
-        lent = splits.scratch if splits is not None else ()
-        if not any(getattr(use.operation, name) is op.results[0] for name in lent) or _reads(use.operation, lent, op):
-            return False
-    return True
-
-
-def _reads(user: Operation, lent: Sequence[str], op: SurfaceOp) -> bool:
-    """Whether a value is an operand besides being lent."""
-    times = sum(o is op.results[0] for o in user.operands)
-    return times > sum(getattr(user, name) is op.results[0] for name in lent)
-
-
-def _reshaped_back(op: SurfaceOp) -> SSAValue | None:
-    """What was reshaped before, if this reshape gives its shape back; only for tiles that are wholly valid."""
-    owner, type_ = op.operands[0].owner, op.results[0].type
-    if not isinstance(owner, SurfaceOp) or not isinstance(type_, TileType):
-        return None
-    splits = owner.get_trait(Splits)
-    if splits is None or splits.behaviour is not Split.RESHAPES:
-        return None
-    source = owner.operands[0]
-    old = source.type
-    same = isinstance(old, TileType) and old.shape == type_.shape and old.fully_valid and type_.fully_valid
-    return source if same else None
 
 
 def _fill(meaning: str, words: dict[str, str]) -> str:

@@ -102,28 +102,38 @@ class Core:
         self.log((self.agent, "store" if writes else "load", "", None, place))
         self.memory.log.append(Access(self.agent, place, when, view, writes, atomic, written))
 
-    def window(self, tensor: Array, offsets: Sequence[int], shape: Sequence[int], valid: Sequence[int] | None) -> Array:
-        """The cells of a window: a copy, or a view where nobody writes; cells outside `valid` are undefined."""
+    def window(
+        self,
+        tensor: Array,
+        offsets: Sequence[int],
+        shape: Sequence[int],
+        valid: Sequence[int] | None,
+        wide: Any = None,
+    ) -> Array:
+        """The cells of a window: a copy, or a view where nobody writes; cells outside `valid` are undefined.
+
+        They may come in the element type `wide`, which holds all their values.
+        """
         constant = id(tensor) in self.memory.constant
+        source = self.memory.image(tensor, wide) if constant and wide is not None else tensor
         if constant and valid is None and len(shape) == tensor.ndim == 2:
             (row, column), (rows, columns), (height, width) = offsets, shape, tensor.shape
             if 0 <= row <= height - rows and 0 <= column <= width - columns:
                 self.log((self.agent, "load", "", None, _frame(1).f_lasti))
-                return tensor[row : row + rows, column : column + columns]
+                return source[row : row + rows, column : column + columns]
         extents = valid or shape
         index = self.memory.window(tensor, offsets, extents)
-        view = tensor[index]
         place = _frame(1).f_lasti
         if self.memory.undefined and not self.memory.is_defined(tensor, index):
             self.group.undefined_read(self, place)
         if constant:
             self.log((self.agent, "load", "", None, place))
         else:
-            self._touch(view, False, place=place)
-        part = view.reshape(extents)
+            self._touch(tensor[index], False, place=place)
+        part = source[index].reshape(extents)
         if part.shape == tuple(shape):
             return part if constant else part.copy()
-        return self.box(part, shape, tensor.dtype)
+        return self.box(part, shape, part.dtype)
 
     def put(
         self, tensor: Array, offsets: Sequence[int], tile: Array, shapes: Sequence[int] | None, atomic: int | None

@@ -44,6 +44,10 @@ def _same_window(a: Access, b: Access) -> bool:
     return a.view.shape == b.view.shape and a.view.__array_interface__["data"] == b.view.__array_interface__["data"]
 
 
+_IMAGE_LIMIT = 1 << 18
+"""Elements of a tensor up to which it is converted as a whole, which costs less than a launch does anyway."""
+
+
 def _base(array: Array) -> int:
     owner: Any = array
     while isinstance(owner.base, np.ndarray):
@@ -65,9 +69,13 @@ class Memory:
     """The tensors (by id) that have content and that nobody writes during a launch: windows of them need no copy and
     no entry in the log."""
 
+    images: dict[int, Array] = field(default_factory=dict[int, Array])
+    """Constant tensors (by id) in the element type in which products compute with them."""
+
     def begin_launch(self, calls: Sequence[tuple[Sequence[Any], Collection[int]]]) -> None:
         """Forgets the accesses, which come before all that follow. `calls`: arguments, and which may be written."""
         self.log.clear()
+        self.images.clear()
         arrays: list[tuple[Array, bool]] = [
             (argument, position in writes)
             for arguments, writes in calls
@@ -76,6 +84,13 @@ class Memory:
         ]
         written = {_base(a) for a, writes in arrays if writes}
         self.constant = {id(a) for a, _ in arrays if _base(a) not in written and id(a) not in self.undefined}
+
+    def image(self, tensor: Array, wide: Any) -> Array:
+        """A constant tensor in a wider element type, or as it is if that would take much memory."""
+        known = self.images.get(id(tensor))
+        if known is None:
+            known = self.images[id(tensor)] = tensor.astype(wide) if tensor.size <= _IMAGE_LIMIT else tensor
+        return known
 
     def declare_undefined(self, tensor: Array) -> None:
         """Nothing of this tensor means anything until it is written."""

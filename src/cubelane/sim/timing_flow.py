@@ -6,6 +6,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from cubelane.ir.surface import SurfaceOp
+from cubelane.ir.traits import InPlace
 from cubelane.sim.timing_trace import ELSE, ENTER, NEXT, THEN, Step
 
 Makers = tuple[int, ...]
@@ -20,7 +21,7 @@ class ValueFlow:
         self._roots: dict[SSAValue, tuple[SSAValue, ...]] = {}
 
     def of(self, value: SSAValue) -> Makers:
-        """The events that made a value; none for constants and parameters."""
+        """The events that made a value; none for constants and parameters. A view no statement makes is its source."""
         known = self.made.get(value)
         if known is not None:
             return known
@@ -32,7 +33,8 @@ class ValueFlow:
                 return self.of(_condition(owner).args[value.index])
             if not isinstance(owner, SurfaceOp | scf.IfOp):
                 return self._merged(self._scalar_roots(value))
-            return ()
+            view = owner.get_trait(InPlace)
+            return () if view is None else self.of(getattr(owner, view.operand))
         assert isinstance(value, BlockArgument)
         owner = value.block.parent_op()
         if isinstance(owner, scf.WhileOp) and value.block is owner.after_region.block:

@@ -5,7 +5,6 @@ The trace follows loops, branches and run-time extents exactly, whatever they de
 """
 
 import ast
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from cubelane.emit.numpy_program import EmittedFunction, Line
+from cubelane.emit.numpy_program import EmittedFunction
 from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.kernel import functions_of
 from cubelane.ir.surface import SurfaceOp
@@ -27,7 +26,6 @@ OP, ENTER, NEXT, THEN, ELSE = "op", "enter", "next", "then", "else"
 """What a mark says: an op ran, a loop begins, an iteration ended, a branch ended."""
 
 MARK = "mark"
-CONTROL = frozenset({scf.ForOp.name, scf.WhileOp.name, scf.IfOp.name})
 
 
 @dataclass(frozen=True)
@@ -74,10 +72,6 @@ class Instrumented:
     def __init__(self, emitted: EmittedFunction, function: FuncOp):
         self.emitted, self.function = emitted, function
         self.ops: dict[int, Operation] = {}
-        self._queues: dict[tuple[str, Location], list[Operation]] = {}
-        self._taken: Counter[tuple[str, Location]] = Counter()
-        for op in function.walk():
-            self._queues.setdefault((op.name, Location.of(op)), []).append(op)
         tree = ast.parse(emitted.text)
         body = tree.body[0]
         assert isinstance(body, ast.FunctionDef)
@@ -88,21 +82,19 @@ class Instrumented:
     def _marked(self, body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         for statement in body:
             line = self.emitted.line(statement.lineno)
-            op = self._next(line.op, line.location) if _is_loop(statement, line) else None
-            if isinstance(statement, ast.For | ast.While) and op is not None:
+            op = line.operation
+            if isinstance(statement, ast.For | ast.While) and isinstance(op, scf.ForOp | scf.WhileOp):
                 self.ops[statement.lineno] = op
                 yield self._mark(statement, ENTER)
                 statement.body = [*self._marked(statement.body), self._mark(statement.body[-1], NEXT, statement)]
                 yield statement
-            elif isinstance(statement, ast.If) and line.op == scf.IfOp.name:
-                yield from self._branches(statement, line.op, line.location)
+            elif isinstance(statement, ast.If) and isinstance(op, scf.IfOp):
+                yield from self._branches(statement, op)
             else:
                 yield statement
                 yield from self._after(statement)
 
-    def _branches(self, statement: ast.If, name: str, location: Location) -> Iterator[ast.stmt]:
-        op = self._next(name, location)
-        assert op is not None
+    def _branches(self, statement: ast.If, op: Operation) -> Iterator[ast.stmt]:
         self.ops[statement.lineno] = op
         statement.body = [*self._marked(statement.body), self._mark(statement.body[-1], THEN, statement)]
         if statement.orelse:
@@ -114,21 +106,12 @@ class Instrumented:
         if isinstance(statement, ast.Assign) and line.variable is not None:
             if any(isinstance(t, ast.Name) and t.id == f"{line.variable}_valid" for t in statement.targets):
                 return
-        if isinstance(statement, ast.Return | ast.Pass) or line.op in CONTROL:
+        if isinstance(statement, ast.Return | ast.Pass):
             return
-        op = self._next(line.op, line.location)
-        if isinstance(op, SurfaceOp):
-            self.ops[statement.lineno] = op
+        if isinstance(line.operation, SurfaceOp):
+            self.ops[statement.lineno] = line.operation
             companion = f"{line.variable}_valid"
             yield self._mark(statement, OP, valid=companion if companion in self.names else None)
-
-    def _next(self, name: str, location: Location) -> Operation | None:
-        key = (name, location)
-        queue = self._queues.get(key, [])
-        if self._taken[key] >= len(queue):
-            return None
-        self._taken[key] += 1
-        return queue[self._taken[key] - 1]
 
     @staticmethod
     def _mark(place: ast.stmt, kind: str, owner: ast.stmt | None = None, valid: str | None = None) -> ast.stmt:
@@ -136,11 +119,6 @@ class Instrumented:
         extents: ast.expr = ast.Constant(None) if valid is None else ast.Name(valid, ast.Load())
         call = ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(kind), ast.Constant(number), extents], [])
         return ast.copy_location(ast.Expr(call), place)
-
-
-def _is_loop(statement: ast.stmt, line: Line) -> bool:
-    """Whether a statement is a loop of the program; a `while` may also wait for a ring."""
-    return isinstance(statement, ast.For | ast.While) and line.op in CONTROL
 
 
 class TracedMachine(Machine):

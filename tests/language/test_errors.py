@@ -25,8 +25,7 @@ PLACED: dict[str, tuple[str, type[Diagnostic], tuple[str, ...]]] = {
     "break: no bounds": (LOAD + "for i in ^pl.range():" + JUMP, errors.ParserSyntaxError, ("0 are given",)),
     "break: four bounds": (LOAD + "for i in ^pl.range(0, 4, 1, 9):" + JUMP, errors.ParserSyntaxError, ("4 are",)),
     "break: Python's range": (LOAD + "for i in ^range(4):" + JUMP, errors.UnsupportedFeatureError, ("iterator",)),
-    "break: spmd": (LOAD + "for i in ^pl.spmd(4):" + JUMP, errors.UnsupportedFeatureError, ("iterator",)),
-    "break: downwards": (LOAD + "for i in pl.range(4, 0, ^-1):" + JUMP, errors.UnsupportedFeatureError, ("down",)),
+    "break: spmd": (LOAD + "for i in pl.spmd(4):\n    ^break", errors.InvalidOperationError, ("pl.parallel",)),
     "break: zero step": (LOAD + "for i in pl.range(4, 0, ^0):" + JUMP, errors.ParserSyntaxError, ("zero",)),
     "a tuple that changes in a loop": (
         LOAD + "p = (n, n)\n^for i in pl.range(4):\n    out = pl.store(t, [p[0], 0], out)\n    p = (p[1], n)",

@@ -80,7 +80,6 @@ REFUSED: dict[str, tuple[str, type[Diagnostic], str]] = {
     "python range": ("for i in range(4):\n    pass", errors.UnsupportedFeatureError, "iterator"),
     "no bounds": ("for i in pl.range():\n    pass", errors.ParserSyntaxError, "bounds"),
     "zero step": ("for i in pl.range(0, 4, 0):\n    pass", errors.ParserSyntaxError, "step"),
-    "downwards": ("for i in pl.range(4, 0, -1):\n    pass", errors.UnsupportedFeatureError, "down"),
     "loop keyword": ("for i in pl.range(4, chunk=2):\n    pass", errors.ParserSyntaxError, "chunk"),
     "stage of a range": ("for i in pl.range(4, stage=2):\n    pass", errors.ParserSyntaxError, "stage"),
     "pipeline without stage": ("for i in pl.pipeline(4):\n    pass", errors.ParserSyntaxError, "stage"),

@@ -12,7 +12,7 @@ from cubelane.ir.diagnostic import Location
 from cubelane.ir.narrowing import is_integer_attribute
 from cubelane.ir.types import SplitMode
 from cubelane.language import vocabulary
-from cubelane.language.errors import ParserSyntaxError
+from cubelane.language.errors import ParserSyntaxError, UndefinedVariableError
 from cubelane.language.evaluate import Evaluator, NotConstant
 
 PREFIX = "kernel."
@@ -67,6 +67,8 @@ def dictionary(evaluator: Evaluator, node: ast.AST, place: Location) -> dict[str
         try:
             entries[key.value] = evaluator.value(item)
         except NotConstant:
+            if isinstance(item, ast.Name):
+                raise UndefinedVariableError(f"`{item.id}` is no constant", place) from None
             raise ParserSyntaxError(f'the value of "{key.value}" is no constant', place) from None
     return entries
 

@@ -15,9 +15,9 @@ from cubelane.ir.extents import extent_tree
 from cubelane.ir.gm import DimOp
 from cubelane.ir.narrowing import is_value
 from cubelane.ir.surface import Bound
-from cubelane.ir.traits import has_trait
 from cubelane.ir.types import SplitMode, TensorType
 from cubelane.language.arguments import Arguments
+from cubelane.language.comments import Comments
 from cubelane.language.errors import UndefinedVariableError
 from cubelane.language.evaluate import Evaluator
 from cubelane.language.flow import Liveness
@@ -82,6 +82,7 @@ class Names:
 
     def __init__(self) -> None:
         self.bound: dict[str, Any] = {}
+        self.places: dict[str, Location] = {}
         self._branches: list[dict[str, Any]] = []
 
     def bind(self, name: str, value: Any) -> None:
@@ -132,6 +133,9 @@ class Body:
         self.strict_ssa = strict_ssa
         self.entry = block
         self.liveness = Liveness(definition.node.body)
+        self.comments: Comments | None = None
+        self.outputs: frozenset[str] = frozenset()
+        """Names of the parameters that the function writes."""
         self.region: SplitMode | None = None
         self.in_core = in_core
         self.inlined = 0
@@ -200,7 +204,7 @@ def written_through(value: object) -> SSAValue | None:
     while is_value(origin) and isinstance(origin.owner, Operation):
         op = origin.owner
         target: object = getattr(op, "target", None)
-        if not has_trait(op, MemoryWriteEffect) or not is_value(target):
+        if not op.has_trait(MemoryWriteEffect) or not is_value(target):
             break
         origin = target
     return origin if is_value(origin) and origin is not value else None

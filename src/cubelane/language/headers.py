@@ -12,10 +12,11 @@ from cubelane.ir.kernel import LoopAttr, LoopFlavour
 from cubelane.ir.surface import constant_of
 from cubelane.language.attributes import call_attributes
 from cubelane.language.body import Body
-from cubelane.language.errors import ParserError, ParserSyntaxError, UnsupportedFeatureError
+from cubelane.language.errors import ParserError, ParserSyntaxError
 from cubelane.language.evaluate import NotConstant
 from cubelane.language.expressions import Expressions
-from cubelane.language.values import Several
+from cubelane.language.operators import BINARY
+from cubelane.language.values import Literal, Several
 
 LEGAL = {
     "range": ("init_values", "attrs"),
@@ -27,13 +28,17 @@ LEGAL = {
 
 @dataclass(frozen=True)
 class Counted:
-    """A counted loop: its variable, its bounds (start, stop, step), its explicit carries, its attributes."""
+    """A counted loop: its variable, its bounds (start, stop, step), its explicit carries, its attributes.
+
+    A loop that counts down has `downwards`: where it starts and by how much it goes down. Its bounds count the trips.
+    """
 
     variable: str
     bounds: tuple[SSAValue, SSAValue, SSAValue]
     names: tuple[str, ...]
     inits: tuple[SSAValue, ...]
     attributes: dict[str, Attribute]
+    downwards: tuple[SSAValue, int] | None = None
 
 
 class Headers:
@@ -60,6 +65,10 @@ class Headers:
             raise self._syntax(node.target, f"{len(inits)} initial values for {len(names)} names")
         self._distinct([variable, *names], node.target)
         bounds = self._bounds(call, word)
+        down = -(constant_of(bounds[2]) or 0)
+        start = bounds[0]
+        if down > 0:
+            bounds = self._trips(bounds, down, call)
         attributes: dict[str, Attribute] = {}
         if word != "range":
             attributes[kernel.LOOP] = LoopAttr(LoopFlavour(word))
@@ -68,7 +77,7 @@ class Headers:
         if "attrs" in keywords:
             place = self.body.emitter.place(keywords["attrs"])
             attributes.update(call_attributes(self.body.evaluator, keywords["attrs"], place))
-        return Counted(variable, bounds, names, inits, attributes)
+        return Counted(variable, bounds, names, inits, attributes, (start, down) if down > 0 else None)
 
     def _target(self, node: ast.For, carries: bool) -> tuple[str, tuple[str, ...]]:
         match node.target:
@@ -93,16 +102,26 @@ class Headers:
         start = given[0] if len(given) > 1 else emitter.constant(0, index, call)
         step = given[2] if len(given) > 2 else emitter.constant(1, index, call)
         stop = given[1] if len(given) > 1 else given[0]
-        known = constant_of(step)
-        if known == 0:
+        if constant_of(step) == 0:
             raise self._syntax(call.args[2], "the step of a loop is not zero")
-        if known is not None and known < 0:
-            raise UnsupportedFeatureError(
-                "a loop that counts down is not supported", emitter.place(call.args[2]), instead="n - 1 - i in the body"
-            )
         if word == "unroll" and None in [constant_of(b) for b in (start, stop, step)]:
             raise self._syntax(call, "pl.unroll needs constant bounds", instead="pl.range(...)")
         return start, stop, step
+
+    def _trips(
+        self, bounds: tuple[SSAValue, SSAValue, SSAValue], down: int, call: ast.Call
+    ) -> tuple[SSAValue, SSAValue, SSAValue]:
+        """The bounds of a loop that counts the trips of one that goes down."""
+        emitter, arithmetic, index = self.body.emitter, self.body.arithmetic, bounds[0].type
+        start, stop = constant_of(bounds[0]), constant_of(bounds[1])
+        zero, one = emitter.constant(0, index, call), emitter.constant(1, index, call)
+        if start is not None and stop is not None:
+            return zero, emitter.constant(max(0, -((stop - start) // down)), index, call), one
+        way: SSAValue = arithmetic.binary(BINARY[ast.Sub], bounds[0], bounds[1], call)
+        if down > 1:
+            way = arithmetic.binary(BINARY[ast.Add], way, Literal(down - 1), call)
+            way = arithmetic.binary(BINARY[ast.FloorDiv], way, Literal(down), call)
+        return zero, way, one
 
     def _stage(self, call: ast.Call, keywords: dict[str, ast.expr]) -> int:
         if "stage" not in keywords:

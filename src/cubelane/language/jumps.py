@@ -11,6 +11,7 @@ from cubelane.language.body import Definition
 from cubelane.language.errors import InvalidOperationError, ParserError, ParserSyntaxError, UnsupportedFeatureError
 from cubelane.language.evaluate import Evaluator, number
 from cubelane.language.flow import COMPOUND, called_word
+from cubelane.language.spmd import without_spmd
 
 Jump = (ast.Break, ast.Continue)
 MAX_STATEMENTS = 2000
@@ -18,8 +19,8 @@ MAX_STATEMENTS = 2000
 
 
 def without_jumps(definition: Definition, statements: Sequence[ast.stmt]) -> ast.FunctionDef:
-    """The function with these statements, free of `break` and `continue`."""
-    body = list(statements)
+    """The function with these statements, free of `break`, `continue`, early returns and loops over blocks."""
+    body = without_spmd(definition, statements)
     if _has_jump(body):
         body = Rewriter(definition).block(body, None)
     node = definition.node
@@ -31,6 +32,21 @@ def without_jumps(definition: Definition, statements: Sequence[ast.stmt]) -> ast
         ),
         node,
     )
+
+
+def names_of(function: ast.FunctionDef) -> set[str]:
+    """Every name in a function."""
+    inner = list(ast.walk(function))
+    return {n.id for n in inner if isinstance(n, ast.Name)} | {a.arg for a in inner if isinstance(a, ast.arg)}
+
+
+def fresh_name(name: str, taken: set[str]) -> str:
+    """A name that nobody uses; it is taken from here on."""
+    count = 1
+    while f"{name}_{count}" in taken:
+        count += 1
+    taken.add(f"{name}_{count}")
+    return f"{name}_{count}"
 
 
 class _Budget:
@@ -80,7 +96,8 @@ def _with_one_return(definition: Definition, statements: list[ast.stmt]) -> list
     place = definition.source.place(found[0])
     if len(counts) != 1:
         raise UnsupportedFeatureError("the returns of this function give different numbers of values", place)
-    names = [f"returned_{i}" for i in range(counts.pop())]
+    taken = names_of(definition.node)
+    names = [fresh_name("returned", taken) for _ in range(counts.pop())]
     body, returned = _tail(_Budget(definition), statements, names)
     if not names:
         return body
@@ -138,16 +155,10 @@ class Rewriter:
         self.source = definition.source
         self.budget = _Budget(definition)
         self.evaluator = Evaluator(definition.environment)
-        self._taken = {n.id for n in ast.walk(definition.node) if isinstance(n, ast.Name)}
-        self._taken |= {a.arg for a in ast.walk(definition.node) if isinstance(a, ast.arg)}
+        self._taken = names_of(definition.node)
 
     def _fresh(self, name: str) -> str:
-        """A name that the function does not use."""
-        count = 1
-        while f"{name}_{count}" in self._taken:
-            count += 1
-        self._taken.add(f"{name}_{count}")
-        return f"{name}_{count}"
+        return fresh_name(name, self._taken)
 
     def _refuse(self, node: ast.AST, message: str, instead: str | None = None) -> ParserError:
         return InvalidOperationError(message, self.source.place(node), instead=instead)
@@ -236,10 +247,12 @@ class Rewriter:
         step = bounds[2] if len(bounds) > 2 else ast.copy_location(ast.Constant(1), node)
         name = node.target.id
         limit, counter = self._fresh(f"{name}_end"), self._fresh(f"{name}_next")
-        compare = ast.Compare(ast.Name(counter, ast.Load()), [ast.Lt()], [ast.Name(limit, ast.Load())])
+        known = self.evaluator.or_runtime(step)
+        order = ast.Gt() if number(known) and known < 0 else ast.Lt()
+        compare = ast.Compare(ast.Name(counter, ast.Load()), [order], [ast.Name(limit, ast.Load())])
         test = ast.copy_location(ast.BoolOp(ast.And(), [going, _placed(compare, node)]), node)
         setup = [start, _assign(counter, low, node), _assign(limit, high, node)]
-        if not number(self.evaluator.or_runtime(step)):
+        if not number(known):
             stride = self._fresh(f"{name}_step")
             setup.append(_assign(stride, step, node))
             step = ast.copy_location(ast.Name(stride, ast.Load()), node)
@@ -262,12 +275,6 @@ class Rewriter:
         step = self.evaluator.or_runtime(call.args[2]) if len(call.args) > 2 else 1
         if number(step) and step == 0:
             raise ParserSyntaxError("the step of a loop is not zero", self.source.place(call.args[2]))
-        if number(step) and step < 0:
-            raise UnsupportedFeatureError(
-                "a loop that counts down is not supported",
-                self.source.place(call.args[2]),
-                instead="n - 1 - i in the body",
-            )
         return call.args
 
 
@@ -285,4 +292,6 @@ def _placed(node: ast.AST, near: ast.AST) -> ast.expr:
 
 def _assign(name: str, value: ast.expr, near: ast.AST) -> ast.Assign:
     target = ast.copy_location(ast.Name(name, ast.Store()), near)
-    return ast.copy_location(ast.Assign([target], _placed(value, near)), near)
+    made = ast.copy_location(ast.Assign([target], _placed(value, near)), near)
+    made.end_lineno = made.lineno  # that of a loop would take in the lines of its body
+    return made

@@ -21,6 +21,16 @@ from cubelane.language.expressions import Expressions
 from cubelane.language.flow import called_word
 from cubelane.language.values import Several, named
 
+REFUSED_SCOPES = {
+    "cluster": (
+        "makes a group of functions, and one core group is compiled here",
+        "with pl.at(level=pl.Level.CORE_GROUP):",
+    ),
+    "spmd": ("in this form leaves the blocks to the kernel it calls", "for i in pl.spmd(n):"),
+    "scope": ("is for orchestration, which is not compiled here", "leave it out"),
+    "manual_scope": ("is for orchestration, which is not compiled here", "leave it out"),
+}
+"""Scopes that are refused: why, and what to write instead."""
 NOT_SUPPORTED = ("deps", "dumps", "no_dep_args", "allow_early_resolve")
 
 
@@ -56,10 +66,9 @@ class Scopes:
         call = node.items[0].context_expr
         path = self.expressions.language_path(call.func) if isinstance(call, ast.Call) else ()
         place = self.body.emitter.place(call)
-        if path in (("cluster",), ("spmd",), ("scope",), ("manual_scope",)):
-            raise UnsupportedFeatureError(
-                f"pl.{'.'.join(path)} is not supported", place, instead="with pl.at(level=...):"
-            )
+        if len(path) == 1 and path[0] in REFUSED_SCOPES:
+            why, way = REFUSED_SCOPES[path[0]]
+            raise UnsupportedFeatureError(f"pl.{path[0]} {why}", place, instead=way)
         if path != ("at",) or not isinstance(call, ast.Call):
             raise UnsupportedFeatureError(
                 "this context manager is not supported", place, instead="with pl.at(level=...):"

@@ -4,6 +4,7 @@ import ast
 import re
 import warnings
 from dataclasses import dataclass, field
+from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
@@ -17,12 +18,14 @@ MAX_DEPTH = 100
 
 @dataclass
 class Source:
-    """A parsed text. `line_shift` and `column_shift` lead from tree positions to positions in the file."""
+    """A parsed text. `line_shift` leads from lines of the tree to lines of the file."""
 
     tree: ast.Module
     filename: str
     lines: list[str]
     line_shift: int = 0
+    comments: list[Any] | None = None
+    """What `language.comments` found, once it has looked."""
     _file: StringAttr = field(init=False)
 
     def __post_init__(self) -> None:

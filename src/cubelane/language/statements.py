@@ -1,14 +1,19 @@
 """Statements of a kernel body: assignments, calls, and what is left to control flow (spec/front.md 1.5)."""
 
 import ast
+import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.arith import ConstantOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from cubelane.ir.kernel import add_comments
 from cubelane.ir.narrowing import is_result, is_value
 from cubelane.ir.surface import Bound
+from cubelane.ir.traits import Split, Splits
 from cubelane.ir.types import DYNAMIC, TensorType, TileType
 from cubelane.language import annotations
 from cubelane.language.annotations import Stated
@@ -25,8 +30,9 @@ from cubelane.language.errors import (
 )
 from cubelane.language.evaluate import NotConstant
 from cubelane.language.expressions import Expressions
-from cubelane.language.flow import called_word
+from cubelane.language.flow import COMPOUND, called_word
 from cubelane.language.jumps import without_jumps
+from cubelane.language.printing.scalars import is_scalar_op
 from cubelane.language.printing.types import type_text
 from cubelane.language.structure import Structure, Yielded
 from cubelane.language.values import Literal, Nothing, Popped, Several, described, is_operand, is_scalar, named
@@ -43,7 +49,7 @@ class Statements:
         self.body = body
         self.expressions = Expressions(body, self._inline)
         self.structure = Structure(body, self.expressions, self.block)
-        self.returned: list[SSAValue] | None = None
+        self.pending: list[str] = []
         self._readers: dict[type[ast.stmt], Callable[[Any], None]] = {
             ast.Assign: self._assign,
             ast.AnnAssign: self._annotated,
@@ -78,6 +84,7 @@ class Statements:
             if isinstance(node, ast.Return):
                 if position + 1 < len(statements):
                     raise self._syntax(statements[position + 1], "nothing can follow a return")
+                self.pending = self._comments(node)
                 if node.value is None:
                     return []
                 value = self.expressions.value(node.value)
@@ -92,8 +99,39 @@ class Statements:
         return self.body.emitter.value(value, node)
 
     def statement(self, node: ast.stmt) -> None:
-        """One statement."""
+        """One statement, with the comments before it."""
+        comments = self._comments(node)
+        last = self.body.emitter.block.last_op
+        self._read(node)
+        if comments:
+            self.pending = [*self._attached(comments, last, node), *self.pending]
+
+    def _comments(self, node: ast.stmt) -> list[str]:
+        """The comments before a statement, and those that found no op before."""
+        if self.body.comments is None or self.body.inlined:
+            return []
+        found = [*self.pending, *self.body.comments.before(node)]
+        self.pending = []
+        return found
+
+    def _attached(self, comments: list[str], last: Operation | None, node: ast.stmt) -> list[str]:
+        """Puts comments on the op that stands for a statement; gives them back where it made none."""
+        made = self.body.emitter.block.last_op
+        if isinstance(node, COMPOUND):
+            first = made
+        else:
+            first = self.body.emitter.block.first_op if last is None else last.next_op
+            while first is not None and first is not made and is_scalar_op(first):
+                first = first.next_op
+        if first is None or isinstance(first, ConstantOp):
+            return comments
+        add_comments(first, comments)
+        return []
+
+    def _read(self, node: ast.stmt) -> None:
         reader = self._readers.get(type(node))
+        if isinstance(node, ast.Break | ast.Continue):
+            raise self._syntax(node, f"`{type(node).__name__.lower()}` outside loop")
         if reader is None:
             way = "write x = x + y" if isinstance(node, ast.AugAssign) else None
             raise UnsupportedFeatureError(
@@ -105,6 +143,7 @@ class Statements:
         return ParserSyntaxError(message, self.body.emitter.place(node), instead=instead)
 
     def _yield(self, node: ast.stmt, targets: Sequence[str | None]) -> Yielded:
+        comments = self._comments(node)
         value = getattr(node, "value", None)
         assert isinstance(value, ast.Call)
         if self.expressions.language_path(value.func) != ("yield_",):
@@ -121,7 +160,8 @@ class Statements:
         said = self._stated(node.annotation) if isinstance(node, ast.AnnAssign) else Stated()
         wanted = [said.type if len(values) == 1 else None] * len(values)
         ssa = [self.body.emitter.value(v, value, w) for v, w in zip(values, wanted, strict=True)]
-        return Yielded(tuple(name for name in targets if name is not None), tuple(ssa), node)
+        names = tuple(name for name in targets if name is not None)
+        return Yielded(names, tuple(ssa), node, tuple(comments))
 
     # assignments
 
@@ -263,7 +303,11 @@ class Statements:
         if name in names:
             old = names.get(name)
             if self.body.strict_ssa:
-                raise SSAViolationError(f"`{name}` is assigned twice under strict_ssa", place)
+                first = names.places.get(name)
+                notes = [f"it is bound first at {first}"] if first is not None else []
+                raise SSAViolationError(
+                    f"`{name}` is assigned twice under strict_ssa", place, *notes, instead=f"{name}_2 = ..."
+                )
             if is_operand(old) and is_operand(value) and not alike(old, value):
                 raise ParserTypeError(
                     f"Cannot reassign '{name}' with a different type: it was {described(old)}, "
@@ -271,14 +315,23 @@ class Statements:
                     place,
                     instead=f"{name}_2 = ...",
                 )
+        if name in self.body.outputs and is_value(value) and makes_new_tensor(value):
+            warnings.warn(
+                f"{place}: `{name}` is a new tensor from here on, the parameter is not written; "
+                f"`{name}[:] = ...` writes it",
+                OutParamWriteDropped,
+                stacklevel=2,
+            )
         named(value, name)
         names.bind(name, value)
+        names.places[name] = place
 
     # expressions as statements
 
     def _expression(self, node: ast.Expr) -> None:
         value = node.value
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            self.pending += inspect.cleandoc(value.value).splitlines()
             return
         if not isinstance(value, ast.Call):
             raise self._syntax(node, "this expression has no effect")
@@ -351,6 +404,19 @@ class Statements:
             return Nothing() if last.value is None else self.expressions.value(last.value)
         self.statement(last)
         return Nothing()
+
+
+class OutParamWriteDropped(UserWarning):
+    """An assignment to the name of an Out parameter that writes nothing."""
+
+
+NEW = (Split.ELEMENTWISE, Split.REDUCES, Split.CUBE, Split.GENERATES, Split.TRANSPOSES, Split.CONCATENATES)
+
+
+def makes_new_tensor(value: SSAValue) -> bool:
+    """Whether a value is a tensor of its own, and no memory that was there before."""
+    splits = value.owner.get_trait(Splits) if isinstance(value.owner, Operation) else None
+    return isinstance(value.type, TensorType) and splits is not None and splits.behaviour in NEW
 
 
 def yield_targets(node: ast.stmt) -> list[str | None] | None:

@@ -12,6 +12,7 @@ from typing import Any
 from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from cubelane.ir.kernel import add_comments
 from cubelane.ir.narrowing import is_value
 from cubelane.language.body import Body, written_through
 from cubelane.language.errors import (
@@ -24,6 +25,7 @@ from cubelane.language.errors import (
 from cubelane.language.expressions import Expressions
 from cubelane.language.flow import called_word, target_names
 from cubelane.language.headers import Counted, Headers
+from cubelane.language.operators import BINARY
 from cubelane.language.printing.types import type_text
 from cubelane.language.scopes import Scopes
 from cubelane.language.values import Literal, Missing, described, named
@@ -39,6 +41,7 @@ class Yielded:
     targets: tuple[str, ...]
     values: tuple[SSAValue, ...]
     node: ast.stmt
+    comments: tuple[str, ...] = ()
 
 
 Read = Callable[[Sequence[ast.stmt]], Yielded | None]
@@ -154,7 +157,8 @@ class Structure:
         emitter = self.body.emitter
         for arm, column in zip(arms, values, strict=True):
             with emitter.into(arm.block):
-                emitter.emit(scf.YieldOp(*column), node)
+                end = emitter.emit(scf.YieldOp(*column), node)
+                add_comments(end, arm.yielded.comments if arm.yielded is not None else ())
         empty = not targets and arms[1].block.first_op is arms[1].block.last_op
         other = None if empty else Region(arms[1].block)
         types = [value.type for value in values[0]]
@@ -198,8 +202,6 @@ class Structure:
             self._explicit_while(node)
         elif word in ("range", "parallel", "unroll", "pipeline"):
             self._counted(node, self.headers.counted(node, word))
-        elif word == "spmd":
-            raise UnsupportedFeatureError("pl.spmd is not supported", self.body.emitter.place(node))
         else:
             raise UnsupportedFeatureError(
                 "a for loop needs an iterator of the language",
@@ -251,12 +253,26 @@ class Structure:
             for name, argument in zip([header.variable, *carried], block.args, strict=True):
                 names.bind(name, argument)
             with emitter.into(block):
+                if header.downwards is not None:
+                    self._count_down(node, header, block.args[0])
                 yielded = self.read(node.body)
                 targets = self._loop_yield(node, yielded, header.names, implicit, [v.type for v in inits])
         op = scf.ForOp(*header.bounds, inits, Region(block))
         op.attributes.update(header.attributes)
         emitter.emit(op, node)
         self._after_loop(node, changed, {header.variable, *carried}, op, targets, implicit)
+
+    def _count_down(self, node: ast.For, header: Counted, trip: SSAValue) -> None:
+        """Binds the variable of a loop that counts down: where it starts, less what the trips before went down."""
+        assert header.downwards is not None
+        start, down = header.downwards
+        arithmetic = self.body.arithmetic
+        way: SSAValue = trip
+        if down > 1:
+            way = arithmetic.binary(BINARY[ast.Mult], trip, Literal(down), node)
+        value = arithmetic.binary(BINARY[ast.Sub], start, way, node)
+        trip.name_hint, value.name_hint = f"{header.variable}_trip", header.variable
+        self.body.names.bind(header.variable, value)
 
     def _loop_yield(
         self,
@@ -290,7 +306,8 @@ class Structure:
         at = yielded.node if yielded is not None else node
         for name, type_, value in zip([*explicit, *implicit], types, values, strict=True):
             self._same_type(name, type_, value, at)
-        emitter.emit(scf.YieldOp(*values), at)
+        end = emitter.emit(scf.YieldOp(*values), at)
+        add_comments(end, yielded.comments if yielded is not None else ())
         return list(yielded.targets) if yielded is not None else []
 
     def _after_loop(

@@ -38,7 +38,7 @@ def read(folder: Path, target: str, file: str = "kernel.py") -> ModuleOp:
     return module
 
 
-REFUSED = {"forgotten_shard", "region_none_colsum", "region_none_with_boundary"}
+REFUSED = {"forgotten_shard", "region_none_colsum", "region_none_notify", "region_none_with_boundary"}
 """Kernels that AivSplitValid refuses: a missing boundary, and boundaries in a region without split axis."""
 
 

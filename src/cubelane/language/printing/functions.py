@@ -35,6 +35,7 @@ class FunctionText:
         self.calls = CallText(self.scalars)
         self.lines: list[str] = []
         self._indent = 0
+        self._comments: list[str] = []
         self._condition: Block | None = None
         self._depths: dict[SSAValue, int] = {}
 
@@ -49,10 +50,18 @@ class FunctionText:
             self._block(self.function.body.block)
             if len(self.lines) == before:
                 self._line("pass")
+            self._flush()
         return self.lines
 
     def _line(self, text: str) -> None:
+        self._flush()
         self.lines.append(INDENT * self._indent + text)
+
+    def _flush(self) -> None:
+        """Writes the comments that wait for the next line."""
+        for comment in self._comments:
+            self.lines.append(f"{INDENT * self._indent}# {comment}".rstrip())
+        self._comments = []
 
     @contextmanager
     def _indented(self) -> Generator[None]:
@@ -147,6 +156,7 @@ class FunctionText:
                 self._line("pass")
 
     def _statement(self, op: Operation) -> None:
+        self._comments += kernel.comments_of(op)
         match op:
             case SurfaceOp():
                 call = self.calls.call(op)
@@ -166,6 +176,8 @@ class FunctionText:
             case ReturnOp():
                 if op.operands:
                     self._line(f"return {', '.join(self.scalars.text(o) for o in op.operands)}")
+                elif self._comments:
+                    self._line("return")
             case YieldOp() | scf.YieldOp() | scf.ConditionOp():
                 pass
             case _ if is_scalar_op(op):

@@ -1,6 +1,7 @@
 """The explorer in a real browser: what a reader does with it. Skipped where there is no Chromium."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -56,10 +57,10 @@ def test_types_can_be_shown(flash: str, open_page: Any):
 def test_lines_that_name_the_selected_value_are_marked(flash: str, open_page: Any):
     page = open_page(flash).page
     column = page.locator(".column").nth(1)
-    column.locator(".ln", has_text="p__tile: ").first.locator(".no").click()
+    column.locator(".ln", has_text=re.compile(r"\bp__tile: ")).first.locator(".no").click()
     named = column.locator(".ln.use").all_inner_texts()
     assert named and all("p__tile" in text for text in named)
-    page.locator("#why").get_by_role("button", name="pl.tile.cast(p__tile").click()
+    page.locator("#why").get_by_role("button", name="cast__tile = pl.tile.cast(p__tile").click()
     assert "cast__tile" in page.locator(".ln.sel").inner_text()
 
 

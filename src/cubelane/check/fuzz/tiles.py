@@ -109,7 +109,11 @@ class Generator:
             w.indent += 1
         v = Tile("v", m, n, (self.valid, n))
         kwargs = "blayout=pl.TileLayout.row_major, slayout=pl.TileLayout.none_box"
-        self.tiles.append(w.let(v, f"pl.tile.move(acc, target_memory=pl.Mem.Vec, {kwargs})"))
+        if self.form == "region" and self.choose((True, False)):
+            v = Tile("v", m, n, (m, n))
+            self.tiles.append(w.let(v, f"pl.tile.load(t, [0, 0], [{m}, {n}], target_memory=pl.Mem.Vec)"))
+        else:
+            self.tiles.append(w.let(v, f"pl.tile.move(acc, target_memory=pl.Mem.Vec, {kwargs})"))
         for _ in range(self.choose((3, 1, 2, 4, 6, 8))):
             self.step(depth=0)
         for _ in range(self.choose((1, 2))):

@@ -91,7 +91,9 @@ class Crossing:
         source, result = boundary.source_type, boundary.result_type
         if boundary.to_lanes:
             code = shard_code(boundary, mode, source, boundary.lane_stride)
-        else:
+        if mode is not SplitMode.NONE:
+            _check_parts(boundary, mode.axis)
+        if not boundary.to_lanes:
             code = gather_code(boundary, mode, result)
         widened = boundary.to_lanes and mode is not SplitMode.NONE and source.valid[mode.axis] == DYNAMIC
         if widened:
@@ -119,6 +121,27 @@ class Crossing:
             return Leaf(takes=(self.boundary.source,))
         takes = [e for e in self.extents if isinstance(e, SSAValue)]
         return Leaf(tuple(takes if self.lane is None else [*takes, self.lane]), gives=True)
+
+
+def _check_parts(boundary: Boundary, axis: int) -> None:
+    """Both lanes run one program: an extent that its types state as a number is the same on both (11.1 no. 28)."""
+    part, whole = boundary.source_type, boundary.result_type
+    if boundary.to_lanes:
+        part, whole = whole, part
+        extents = lane_extents(whole, axis, boundary.lane_stride)
+        good = extents is None or (part.valid[axis] in (DYNAMIC, extents[0]) and extents[0] == extents[1])
+    else:
+        good = part.valid[axis] in (DYNAMIC, part.shape[axis])
+    if not good and part.valid[axis] != DYNAMIC:
+        raise refuse(
+            boundary.op,
+            f"`{boundary.result.name_hint or 'tile'}` = {boundary.op.name}(..): the part of a lane is typed with "
+            f"{part.valid[axis]} of {part.shape[axis]} {('rows', 'columns')[axis]} ({boundary.mode.name}, axis {axis}) "
+            f"on both lanes, but the lanes do not hold the same amount of {whole.valid[axis]}",
+            "hand-written lanes state themselves what each of them holds; in a region the compiler does it",
+            instead=f"for lane in pl.split_aiv(2, mode=pl.SplitMode.{boundary.mode.name}): with the crossing in it",
+            code="lane-extent",
+        )
 
 
 def _unstated(boundary: Boundary, axis: int) -> Diagnostic:
@@ -305,14 +328,17 @@ class CrossingWriter:
         wanted = boundary.result_type
         side = VEC if boundary.to_lanes else MAT
         if boundary.authored:
+            if boundary.to_lanes:
+                return wanted.replaced(memory=VEC), None
             plain = TileType.make(wanted.shape, wanted.dtype, side, wanted.valid, pad=wanted.data.pad)
-            return (plain if boundary.to_lanes else nz_layout(plain, MAT)), None
+            return nz_layout(plain, MAT), None
         if boundary.to_lanes:
             return wanted, None
         if wanted.memory not in (MAT, MemorySpace.LEFT, MemorySpace.RIGHT):
             raise refuse(
                 boundary.op,
-                f"a vector tile cannot cross into {wanted.memory.dsl if wanted.memory else 'an undecided space'}",
+                f"{boundary.op.name} cannot take the vector tile `{boundary.source.name_hint or 'tile'}` into "
+                f"{wanted.memory.dsl if wanted.memory else 'an undecided space'}",
                 "the cube takes tiles from the lanes in L1 (Mat) only",
                 instead="move it to pl.Mem.Mat first, then on from there",
                 code="crossing-space",

@@ -64,8 +64,9 @@ def _anchor(copy: Copy, lifetimes: Lifetimes) -> Operation:
     """Where the copy goes: to the op that needs it, but before the slot that it lies in is given back."""
     for use in lifetimes[copy.value].root.uses:
         free = use.operation
-        before = lifetimes.enter[free] < lifetimes.enter[copy.op]
-        if isinstance(free, FreeOp) and before and free.parent is copy.op.parent:
+        if not isinstance(free, FreeOp) or free.parent is not copy.op.parent:
+            continue
+        if lifetimes.enter[free] < lifetimes.enter[copy.op]:
             return free
     return copy.op
 

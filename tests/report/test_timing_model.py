@@ -69,10 +69,14 @@ def spent(timeline: Timeline, agent: str, *pipes: Pipe) -> int:
     return sum(e.end - e.start for e in timeline.of(agent) if e.pipe in pipes)
 
 
-@pytest.mark.parametrize(("m", "n", "k", "dtype", "width"), [(64, 64, 64, "BF16", 2), (128, 64, 128, "FP16", 2)])
-def test_matmul_takes_the_analytic_cycles(m: int, n: int, k: int, dtype: str, width: int):
-    timeline = timeline_of(MATMUL.format(m=m, n=n, k=k, dtype=dtype))
-    analytic = m * n * k / RATE.macs[width]
+@pytest.mark.parametrize("target", ["a2a3", "a5"])
+@pytest.mark.parametrize(
+    ("m", "n", "k", "dtype", "width"),
+    [(64, 64, 64, "BF16", 2), (128, 64, 128, "FP16", 2), (64, 64, 64, "FP32", 4)],
+)
+def test_matmul_takes_the_analytic_cycles(m: int, n: int, k: int, dtype: str, width: int, target: str):
+    timeline = timeline_of(MATMUL.format(m=m, n=n, k=k, dtype=dtype), target)
+    analytic = m * n * k / RATES[target].macs[width]
     ops = sum(e.pipe is Pipe.CUBE for e in timeline.events)
     assert spent(timeline, "AIC", Pipe.CUBE) - ops * RATE.cube_startup == pytest.approx(analytic, rel=0.05)
 
@@ -85,10 +89,11 @@ def test_matmul_end_to_end_is_the_sum_of_its_way():
     assert timeline.cycles == pytest.approx(loads + last_move + product + store, rel=0.05)
 
 
+@pytest.mark.parametrize("target", ["a2a3", "a5"])
 @pytest.mark.parametrize("count", [1, 8, 40])
-def test_vector_chain_takes_the_analytic_cycles(count: int):
+def test_vector_chain_takes_the_analytic_cycles(count: int, target: str):
     body = "\n".join(f"            y = pl.add(y, {i}.0)" for i in range(1, count + 1))
-    timeline = timeline_of(CHAIN.format(body=body))
+    timeline = timeline_of(CHAIN.format(body=body), target)
     one = RATE.vector_startup + 64 * 128 * 4 // RATE.vector_bytes
     assert spent(timeline, "AIV0", Pipe.VECTOR) == pytest.approx(count * one, rel=0.05)
     moved = 2 * (300 + 64 * 128 * 4 // 64)

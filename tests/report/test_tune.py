@@ -1,6 +1,7 @@
 """`cubelane tune`: ranking, refusals, resuming."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -52,29 +53,41 @@ def test_a_second_run_evaluates_nothing(
     assert run(capsys, *words) == first
 
 
-def test_killing_it_half_way_loses_nothing(tmp_path: Path):
+def children(process: int) -> list[int]:
+    """The processes a process has started."""
+    return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def works(process: int) -> bool:
+    """Whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to see the workers")
+def test_killing_it_half_way_loses_nothing_and_leaves_no_worker_behind(tmp_path: Path):
     cache = tmp_path / "c.json"
-    words = [
-        sys.executable,
-        "-m",
-        "cubelane.cli.main",
-        "tune",
-        str(EXAMPLES / "flash_attention.py"),
-        "--cache",
-        str(cache),
-    ]
-    process = subprocess.Popen([*words, "--jobs", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "cubelane.cli.main", "tune", str(EXAMPLES / "flash_attention.py")]
+    words = [*command, "--cache", str(cache), "--jobs", "2"]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until = time.monotonic() + 60
     while time.monotonic() < until and not (cache.exists() and len(json.loads(cache.read_text())) >= 2):
         time.sleep(0.02)
-    process.kill()
+    workers = children(process.pid)
+    process.send_signal(signal.SIGKILL)
     process.wait()
     kept = json.loads(cache.read_text())
-    assert len(kept) >= 2
+    assert len(kept) >= 2 and workers
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "best: " in done.stdout
     after = json.loads(cache.read_text())
     assert len(after) == 12 and all(after[key] == kept[key] for key in kept)
+    until = time.monotonic() + 20
+    while time.monotonic() < until and any(map(works, workers)):
+        time.sleep(0.1)
+    assert not any(map(works, workers))
 
 
 def test_cache_forgets_a_changed_kernel_and_survives_rubbish(tmp_path: Path):

@@ -2,10 +2,12 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from importlib import import_module
+from threading import Thread
 from typing import Any, TypeVar
 
 Task = TypeVar("Task")
@@ -53,7 +55,7 @@ def _pool(jobs: int, scheduler: str | None) -> Generator[tuple[Executor, int]]:
     """Something that takes tasks, and how many it should have at a time."""
     if scheduler is None:
         count = min(jobs, os.cpu_count() or 1)
-        with ProcessPoolExecutor(max_workers=count, initializer=_leave_interrupts_to_the_parent) as pool:
+        with ProcessPoolExecutor(max_workers=count, initializer=_begin_worker, initargs=(os.getpid(),)) as pool:
             yield pool, 2 * count
         return
     distributed: Any = import_module("distributed")
@@ -63,6 +65,14 @@ def _pool(jobs: int, scheduler: str | None) -> Generator[tuple[Executor, int]]:
             yield pool, 2 * cores
 
 
-def _leave_interrupts_to_the_parent() -> None:
-    """Ctrl-C goes to all processes of a terminal; the parent alone decides what to do."""
+def _begin_worker(parent: int) -> None:
+    """Ctrl-C goes to all processes of a terminal, and the parent decides what to do; without it the worker ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process when its parent is gone: nobody would take its results, and its queue never closes."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)

@@ -43,6 +43,13 @@ class Board(Protocol):
         ...
 
 
+_WORDS = tuple(
+    """window put read write gather_rows poison box push pop free open_pipe notify wait_for defer_wait
+    lane block blocks""".split()
+)
+"""What an emitted program asks of its core."""
+
+
 class Core:
     """The cube core (`lane` None) or a vector lane, with its namespace for an emitted program."""
 
@@ -62,9 +69,7 @@ class Core:
 
     def namespace(self) -> dict[str, Any]:
         """Every name that an emitted program may use."""
-        words = ("window", "put", "read", "write", "gather_rows", "poison", "box", "push", "pop", "free", "open_pipe")
-        signals = ("notify", "wait_for", "defer_wait")
-        return {**PURE, **{w: getattr(self, w) for w in (*words, *signals, "lane", "block", "blocks")}}
+        return {**PURE, **{word: getattr(self, word) for word in _WORDS}}
 
     # --- where am I ------------------------------------------------------------------------------------------
 

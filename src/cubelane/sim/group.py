@@ -117,7 +117,8 @@ class Group:
 
     def __init__(self, members: Sequence[Member], memory: Memory, poison: Poison, schedule: Schedule):
         self.memory, self.poison, self.schedule = memory, poison, schedule
-        memory.begin_launch([(m.arguments, m.writes) for m in members])
+        if members:
+            memory.begin_launch([(m.arguments, m.writes) for m in members])
         self.rings: dict[tuple[str, int], Ring] = {}
         self.findings: list[Diagnostic] = []
         self.notes: list[Diagnostic] = []

@@ -1,6 +1,6 @@
 """Runs a whole final program: the host side in order, every group launch on the simulated core group."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -86,19 +86,23 @@ class Machine:
         self.notes: list[Diagnostic] = []
         self.suspects: list[Suspect] = []
         self.groups: list[Group] = []
+        host = Core(Group([], self.memory, poison, schedule), 0, "host", None)
+        self.host = {**host.namespace(), "call": self.call, "together": self.together}
+        """The names of the host's functions: they see tensors, not tiles."""
+        self.host |= {"window": _host_window, "poison": self._create}
+        self.hosted: dict[str, Callable[..., Any]] = {}
 
     def call(self, name: str, arguments: Sequence[Any]) -> Any:
         """Runs a function: on the cores if it is one of theirs, else on the host."""
         program = self.programs[name]
         if program.kind.in_core:
             return self.together((name, arguments))[0]
-        host = Group([], self.memory, self.poison, self.schedule)
-        core = Core(host, 0, "host", None)
-        namespace = {**core.namespace(), "call": self.call, "together": self.together}
-        namespace["window"], namespace["poison"] = _host_window, self._create
-        exec(self.executable.code[name], namespace)
+        if name not in self.hosted:
+            namespace = dict(self.host)
+            exec(self.executable.code[name], namespace)
+            self.hosted[name] = namespace[name]
         try:
-            return namespace[name](*arguments)
+            return self.hosted[name](*arguments)
         except (Diagnostic, Stopped):
             raise
         except Exception as problem:

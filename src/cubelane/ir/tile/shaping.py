@@ -286,7 +286,7 @@ class TransposeViewOp(TileOp):
         Pure(),
         ByFirstTile(),
         Splits(Split.TRANSPOSES),
-        Meaning("np.swapaxes({tile}, -1, -2)", valid="swapped_valid({tile_valid}, -1, -2)"),
+        Meaning("{tile}.swapaxes(-1, -2)", valid="swapped_valid({tile_valid}, -1, -2)"),
         PtoSpelling("pto.treshape"),
         Cost(CostClass.FREE),
         Spaces(),

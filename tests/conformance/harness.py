@@ -12,6 +12,7 @@ import numpy as np
 from cubelane import language
 from cubelane.check.compiled import compile_program
 from cubelane.check.execute import run_group
+from cubelane.check.protocol import Proof, check_protocol
 from cubelane.ir.diagnostic import Diagnostic
 
 ROOT = Path(os.environ.get("CUBELANE_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
@@ -35,7 +36,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`equal`, `differs`, `refused` or `lowered` (no golden to compare with), and the message that goes with it."""
+    """`equal`, `differs`, `refused`, `lowered` (no golden to compare with) or `accused` (by the protocol checker).
+
+    The message goes with it.
+    """
 
     word: str
     message: str = ""
@@ -92,6 +96,9 @@ def run_case(case: Case) -> Outcome:
         compiled = compile_program(program, case.target)
     except Diagnostic as problem:
         return Outcome("refused", str(problem))
+    for protocol in check_protocol(compiled.module):
+        if protocol.findings or protocol.proof is Proof.NOT_PROVEN:
+            return Outcome("accused", str(protocol.findings[0] if protocol.findings else protocol))
     golden_file = case.folder / "golden.py"
     if not golden_file.exists():
         return Outcome("lowered")

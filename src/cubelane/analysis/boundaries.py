@@ -6,8 +6,9 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, Region, SSAValue
 
 from cubelane.analysis.affinity import classify
+from cubelane.analysis.levels import tensors_left
 from cubelane.ir.affinity import Affinity
-from cubelane.ir.diagnostic import refuse
+from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import PLACEMENT
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import GatherOp, ShardOp
@@ -67,12 +68,7 @@ def boundary_of(op: Operation) -> Boundary | None:
     if not has_trait(op, CoreAffinity) or classify(op) is not Affinity.MIXED:
         return None
     if not isinstance(op, MoveOp):
-        raise refuse(
-            op,
-            f"`{op.name}` takes a tile of one core to the other, which only a move can do",
-            instead="move the tile first: pl.tile.move(x, target_memory=...)",
-            code="crossing-op",
-        )
+        raise tensors_left(op)
     assert isinstance(op.tile.type, TileType) and op.tile.type.memory is not None
     return Boundary(op, op.tile.type.memory.is_cube, op.tile, op.result, SplitMode.NONE, None, False)
 
@@ -103,7 +99,7 @@ def shard_code(boundary: Boundary, mode: SplitMode, tile: TileType, stride: int 
         return mode.value + 2
     if extents[1] == 0:
         return mode.value
-    raise unplaceable(boundary.op, tile, mode, extents)
+    raise unplaceable(boundary, tile, mode, extents)
 
 
 def gather_code(boundary: Boundary, mode: SplitMode, tile: TileType) -> int:
@@ -115,19 +111,21 @@ def gather_code(boundary: Boundary, mode: SplitMode, tile: TileType) -> int:
         return mode.value
     raise refuse(
         boundary.op,
-        f"the lanes hold {extents[0]} and {extents[1]} {_axis_word(mode)}, which cannot be joined to one tile",
+        f"{boundary.op.name} of `{boundary.result.name_hint or 'a tile'}`: the lanes hold {extents[0]} and "
+        f"{extents[1]} {_axis_word(mode)} ({mode.name}, axis {mode.axis}), which cannot be joined to one tile",
         f"`aic_gather` puts the halves side by side; {extents[0]} and {extents[1]} leave a gap between them",
         instead="gather a tile whose lanes hold the same amount (widen it with fillpad or set_validshape first)",
         code="gather-lanes",
     )
 
 
-def unplaceable(op: Operation, tile: TileType, mode: SplitMode, extents: tuple[int, int]) -> Exception:
+def unplaceable(boundary: Boundary, tile: TileType, mode: SplitMode, extents: tuple[int, int]) -> Diagnostic:
     """E-SHARD (spec 3.7): no transport code places bands of these two extents."""
     word = _axis_word(mode)
     return refuse(
-        op,
-        f"the lanes would hold {extents[0]} and {extents[1]} {word}, which no transport code can place",
+        boundary.op,
+        f"{boundary.op.name} of `{boundary.source.name_hint or 'a tile'}`: the lanes would hold {extents[0]} and "
+        f"{extents[1]} {word} ({mode.name}, axis {mode.axis}), which no transport code can place",
         f"{tile.valid[mode.axis]} of {tile.shape[mode.axis]} {word} are valid; lane 1 may hold as many as lane 0, "
         "one fewer, or none",
         instead="make the tile fully valid before it crosses (set_validshape), or drop the split: "

@@ -19,7 +19,7 @@ from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.kernel import PLACEMENT
 from cubelane.ir.traits import RunsOnce, has_trait
-from cubelane.ir.types import TensorType
+from cubelane.ir.types import TensorType, TileType
 
 Place = Callable[[Operation], Affinity]
 """Which core an op belongs to; SHARED ops may be copied to both."""
@@ -183,6 +183,15 @@ class Needs:
                 f"it is made at {Location.of(op)}; each core would make a tensor of its own",
                 instead="pass the tensor to the kernel as a parameter (pl.InOut or pl.Out)",
                 code="tensor-on-both-cores",
+            )
+        if isinstance(value.type, TileType):
+            space = "Mat" if self.core is Affinity.CUBE else "Vec"
+            return refuse(
+                reader,
+                f"{reader.name} runs on the {here} core and needs {name}, a tile of the {there} core",
+                f"it is made at {Location.of(op)}; only a move takes a tile from one core to the other",
+                instead=f"pl.tile.move({value.name_hint or 'tile'}, target_memory=pl.Mem.{space}), and use its result",
+                code="crossing-op",
             )
         return refuse(
             reader,

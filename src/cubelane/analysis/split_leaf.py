@@ -12,7 +12,6 @@ from cubelane.analysis.lane_share import (
     Share,
     Split,
     axis_word,
-    name_of,
     other_mode,
     shape_text,
 )

@@ -220,7 +220,7 @@ def boundary(leaf: Leaf) -> None:
 
 def _moved(leaf: Leaf) -> str:
     """The tile that a transport op pushes, pops or frees."""
-    return name_of(next((v for v in (*leaf.op.operands, *leaf.op.results) if isinstance(v.type, TileType))))
+    return name_of(next(v for v in (*leaf.op.operands, *leaf.op.results) if isinstance(v.type, TileType)))
 
 
 def channel(leaf: Leaf) -> None:

@@ -221,8 +221,8 @@ def concatenates(leaf: Leaf) -> None:
         if share.axis == joined:
             raise leaf.refuse(
                 f"{leaf.op.name} joins along the split axis: the lanes share out the {axis_word(joined)} of "
-                f"{shape_text(cause)} ({leaf.axes.mode.name}, axis {joined}), so a lane would hold a slice of each tile "
-                f"and not one slice of the joined tile '{name_of(leaf.result)}'",
+                f"{shape_text(cause)} ({leaf.axes.mode.name}, axis {joined}), so a lane would hold a slice of each "
+                f"tile and not one slice of the joined tile '{name_of(leaf.result)}'",
                 leaf.axes.story(cause),
                 instead="store the two tiles side by side, or " + leaf.swap_mode(),
                 code="concat-on-split-axis",

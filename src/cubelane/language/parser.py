@@ -131,7 +131,7 @@ class ProgramReader:
 def scan(source: Source) -> File:
     """What a text defines at its top level."""
     file = File(source)
-    file.environment["pl"] = Module(())
+    file.environment["pl"] = file.environment["pld"] = Module(())
     for node in source.tree.body:
         match node:
             case ast.Import() | ast.ImportFrom():

@@ -33,6 +33,7 @@ def stamp(free: FreeOp) -> None:
             free,
             f"`{free.tile.name_hint or 'this tile'}` was not popped, so there is no slot to give back",
             "a free names the popped tile itself, not a view or a copy of it",
+            instead=f"pl.system.{free.SPELLING}(tile), with the tile that was popped",
             code="free-without-pop",
         )
     if pop.TO_LANES is not free.TO_LANES:
@@ -42,6 +43,7 @@ def stamp(free: FreeOp) -> None:
         raise refuse(
             free,
             f"the free names pipe {own}, its tile was popped from pipe {wanted or 0} ({Location.of(pop)})",
+            instead=f"pl.system.{free.SPELLING}({free.tile.name_hint or 'tile'}, id={wanted or 0})",
             code="free-of-other-pipe",
         )
     free.properties["split"] = as_property(transport_code(pop))

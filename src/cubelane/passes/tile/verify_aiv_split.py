@@ -117,7 +117,8 @@ class _Function:
             share = "" if mode is SplitMode.NONE else ", or join the halves first with pl.aic_gather"
             yield refuse(
                 op,
-                f"{_called(op)} is cube work inside a pl.split_aiv region ({mode.name}), where only the vector lanes run",
+                f"{_called(op)} is cube work inside a pl.split_aiv region ({mode.name}), where only the vector "
+                "lanes run",
                 instead="move it out of the region" + share,
                 code="cube-work-in-region",
             )
@@ -125,8 +126,8 @@ class _Function:
         if mode is not SplitMode.NONE and _folds(op, mode.axis):
             yield refuse(
                 op,
-                f"{_called(op)} reduces over the split axis of its region ({mode.name}, axis {mode.axis}): each lane has "
-                f"only its own part",
+                f"{_called(op)} reduces over the split axis of its region ({mode.name}, axis {mode.axis}): each lane "
+                f"has only its own part",
                 instead="reduce over the other axis, or join the parts first with pl.aic_gather",
                 code="reduce-on-split-axis",
             )

@@ -9,6 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from cubelane.analysis.affinity import roll_up
+from cubelane.analysis.levels import refuse_tensors
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import (
@@ -73,6 +74,7 @@ class ExpandMixedKernel(ModulePass):
                 stage_pushes(function, target)
 
     def _expand(self, function: FuncOp, target: Target | None) -> Programs:
+        refuse_tensors(function)
         refuse_transposes(function)
         if target is None:
             raise refuse(

@@ -139,6 +139,7 @@ class HandWrittenGroups:
                 call,
                 f"`{callee_of(call)}` takes {len(member.body.block.args)} arguments, the call passes "
                 f"{len(call.arguments)}",
+                instead=f"pass one value for every parameter of `{callee_of(call)}`",
                 code="call-arguments",
             )
         mapping: dict[SSAValue, SSAValue] = {}

@@ -91,9 +91,9 @@ class Crossing:
         source, result = boundary.source_type, boundary.result_type
         if boundary.to_lanes:
             code = shard_code(boundary, mode, source, boundary.lane_stride)
-        if mode is not SplitMode.NONE:
-            _check_parts(boundary, mode.axis)
-        if not boundary.to_lanes:
+            _check_parts(boundary, mode)
+        else:
+            _check_parts(boundary, mode)
             code = gather_code(boundary, mode, result)
         widened = boundary.to_lanes and mode is not SplitMode.NONE and source.valid[mode.axis] == DYNAMIC
         if widened:
@@ -123,8 +123,11 @@ class Crossing:
         return Leaf(tuple(takes if self.lane is None else [*takes, self.lane]), gives=True)
 
 
-def _check_parts(boundary: Boundary, axis: int) -> None:
+def _check_parts(boundary: Boundary, mode: SplitMode) -> None:
     """Both lanes run one program: an extent that its types state as a number is the same on both (11.1 no. 28)."""
+    if mode is SplitMode.NONE:
+        return
+    axis = mode.axis
     part, whole = boundary.source_type, boundary.result_type
     if boundary.to_lanes:
         part, whole = whole, part

@@ -155,7 +155,12 @@ def _through_branch(value: SSAValue) -> bool:
 def _slots(function: FuncOp) -> int:
     slots = int_attribute(function, SLOT_NUM)
     if slots is not None and slots <= 0:
-        raise refuse(function, f"a ring has at least one slot, not {slots}", code="slot-num")
+        raise refuse(
+            function,
+            f"a ring of `{function.sym_name.data}` has at least one slot, not {slots}",
+            instead="pl.cross_core_slot(slot_num=2)",
+            code="slot-num",
+        )
     return slots or DEFAULT_SLOTS
 
 

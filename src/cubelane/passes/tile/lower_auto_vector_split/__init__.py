@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from cubelane.analysis.lane_access import may_conflict
+from cubelane.analysis.levels import refuse_tensors
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import functions_of, split_of
 from cubelane.ir.types import SplitMode
@@ -59,12 +60,13 @@ def _lower(function: FuncOp) -> None:
     if function.is_declaration:
         return
     by_hand = regions.applies_to(function)
+    if not by_hand and not whole_function.applies_to(function):
+        return
+    refuse_tensors(function)
     if by_hand:
         regions.lower(function)
-    elif whole_function.applies_to(function):
-        whole_function.lower(function)
     else:
-        return
+        whole_function.lower(function)
     if may_conflict(function, by_hand):
         _refuse_conflicts(function)
 

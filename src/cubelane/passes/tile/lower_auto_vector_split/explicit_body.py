@@ -125,8 +125,8 @@ def _check_control(op: Operation, values: LaneValues) -> None:
         if any(value in values.scalars for value in control_of(parent)):
             raise refuse(
                 op,
-                f"'{name_of(op.results[0])}' = {op.name}(..) stands under a condition on the lane index; the cube core, "
-                f"which takes part in every crossing, has no lane index",
+                f"'{name_of(op.results[0])}' = {op.name}(..) stands under a condition on the lane index; the cube "
+                f"core, which takes part in every crossing, has no lane index",
                 f"the condition is at {Location.of(parent)}",
                 instead="cross outside the condition and use the tile inside it",
                 code="crossing-under-lane-test",

@@ -58,7 +58,12 @@ def standalone_mode(function: FuncOp) -> SplitMode:
     for op in transports(function):
         code = transport_code(op)
         if code not in range(5):
-            raise refuse(op, f"the transport code is 0 to 4, not {code}", code="transport-code")
+            raise refuse(
+                op,
+                f"the transport code of {op.name} is 0 to 4, not {code}",
+                instead="split=1 for rows, split=2 for columns, split=0 for the whole tile",
+                code="transport-code",
+            )
         mode = SplitMode.of_code(code)
         if mode is SplitMode.NONE:
             continue
@@ -66,8 +71,9 @@ def standalone_mode(function: FuncOp) -> SplitMode:
             where = f"at {Location.of(first)}" if first is not None else f"of `{function.sym_name.data}`"
             raise refuse(
                 op,
-                f"this transport splits {mode.name}, the split {where} is {stated.name}",
+                f"{op.name} splits {mode.name}, the split {where} is {stated.name}",
                 "both lanes run one program, and it can share out one axis only",
+                instead=f"write split={stated.value} here, or split={mode.value} everywhere",
                 code="two-split-modes",
             )
         stated, first = mode, op

@@ -163,6 +163,7 @@ class Evaluator:
             return self._window(source, offsets, box, valid)
 
         def put(target: Any, offsets: Sequence[int], part: Any, shapes: Any, atomic: int | None) -> Any:
+            part = part.data.copy() if isinstance(part, Memory) else part
             if not isinstance(target, Memory):
                 return WORDS["paste"](
                     target, np.reshape(part, (1,) * (np.ndim(target) - np.ndim(part)) + part.shape), offsets

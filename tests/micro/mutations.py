@@ -14,14 +14,12 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from cubelane.check.faults.pto_rules import channel, is_sync
 from cubelane.ir.diagnostic import Location
-from cubelane.ir.pto.op import PtoOp
 from cubelane.ptodsl.jit import clone_module
 from cubelane.sim.micro.launch import launch_split, split
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ptodsl"
-SYNC = ("set_flag", "wait_flag", "set_flag_dyn", "wait_flag_dyn", "sync.set", "sync.wait", "barrier", "mem_bar",
-        "get_buf", "rls_buf", "get_buf_dyn", "rls_buf_dyn")  # fmt: skip
 
 
 def example(name: str) -> ModuleType:
@@ -41,7 +39,7 @@ def names() -> list[str]:
 
 def sync_ops(module: ModuleOp) -> list[Operation]:
     """The synchronization ops of a split module."""
-    return [op for op in module.walk() if isinstance(op, PtoOp) and op.decl.name in SYNC]
+    return [op for op in module.walk() if is_sync(op)]
 
 
 @dataclass
@@ -59,25 +57,6 @@ def mutants(module: ModuleOp) -> Iterator[tuple[Operation, ModuleOp]]:
         mutant = clone_module(module)
         sync_ops(mutant)[number].detach()
         yield op, mutant
-
-
-def channel(op: Operation) -> tuple[str, ...]:
-    """What a set and its wait have in common, in the text of the op: core, kind, queues."""
-    kind = str(
-        op.parent_op() and next(p for p in _parents(op) if isinstance(p, ModuleOp)).attributes["pto.kernel_kind"]
-    )
-    assert isinstance(op, PtoOp)
-    if op.decl.name.startswith("sync"):
-        return ("signal",)
-    pipes = [str(op.properties[key]) for key in ("src_pipe", "dst_pipe", "pipe", "event_id") if key in op.properties]
-    return (kind, op.decl.name.partition("_")[2], *pipes)
-
-
-def _parents(op: Operation) -> Iterator[Operation]:
-    parent = op.parent_op()
-    while parent is not None:
-        yield parent
-        parent = parent.parent_op()
 
 
 def pair_mutants(module: ModuleOp) -> Iterator[tuple[Operation, ModuleOp]]:

@@ -85,7 +85,7 @@ def test_split_destination_of_the_fix_pipe():
     (copy,) = ops(kernel(C_TO_UB), "cube", "pto.copy_matrix_cc_to_ub")
     first, second = numbers(copy)[2:]
     assert first == 16 << 4 | 16 << 16 | 16 << 32
-    assert second == 16 | 1 << 16 | 1 << 42 | 1 << 43
+    assert second == 16 | 1 << 16 | 1 << 43
 
 
 def test_expanded_constants_are_signed_words():

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 
 from cubelane.ir.pto.op import PtoOp
@@ -125,24 +125,35 @@ def expand_fixpipe(op: PtoOp) -> None:
     source, target = operands_of(op, "src", "dst")
     m, n, source_stride, target_stride = operands_of(op, "m", "n", "src_stride", "dst_stride")
     sid, cache = op.operand("sid"), op.operand("l2")
-    saturates = bool(op.clause_args("sat") or op.clause_args("nosat") or op.clause_args("atomic"))
-    saved = _set_control(build, [(CTRL_NOSAT, bool(op.clause_args("nosat")))]) if saturates else None
+    states = bool(op.clause_args("sat") or op.clause_args("nosat"))
+    bits = [(CTRL_NOSAT, bool(op.clause_args("nosat")))] if states else []
+    saved = _set_control(build, bits) if states or op.clause_args("atomic") else None
     loop3 = next(iter(op.clause_operands("loop3")), None)
     build.emit(
         "set_loop3_para", build.pack(((loop3[0], 0), (loop3[1], 16), (loop3[2], 32))) if loop3 else build.constant(1)
     )
-    channel = next(iter(op.clause_operands("nz2dn") + op.clause_operands("nz2nz")), None)
+    channel = next(iter(op.clause_operands("nz2dn")), None)
     build.emit("set_channel_para", build.pack(((channel[0], 0),)) if channel else build.constant(0))
-    for clause, setter in (("pre_quant", "set_quant_pre"), ("pre_relu", "set_relu_alpha")):
-        for payload in op.clause_operands(clause):
-            if payload:
-                build.emit(setter, payload[0])
+    for payload in op.clause_operands("pre_quant"):
+        if payload:
+            build.emit("set_quant_pre", payload[0])
+    clips = _clips(op)
+    for payload in op.clause_operands("pre_relu"):
+        if len(payload) > clips:
+            build.emit("set_relu_alpha", payload[0])
+        if clips:
+            build.emit("set_fix_clip_relu", payload[-1])
     first = build.pack(((sid if sid is not None else 0, 0), (n, 4), (m, 16), (target_stride, 32)))
     second = build.pack([(source_stride, 0), *_destination(op, cache), *_modes(op)])
     build.emit(_raw(op), source, target, first, second, attributes=_kept(op))
     if saved is not None:
         build.emit("set_ctrl", saved)
     drop(op)
+
+
+def _clips(op: PtoOp) -> bool:
+    """Whether the activation has an upper limit, the last operand of its clause."""
+    return any(word == "clip=%" for args in op.clause_args("pre_relu") for word in args)
 
 
 def _destination(op: PtoOp, cache: SSAValue | None) -> list[tuple[SSAValue | int, int]]:
@@ -153,22 +164,28 @@ def _destination(op: PtoOp, cache: SSAValue | None) -> list[tuple[SSAValue | int
         return []
     if word == "%":
         return [(op.clause_operands("dst_mode")[0][0], 18)]
-    return [({"split_m": 1, "split_n": 2}[word], 16), (1, 42)]
+    return [({"split_m": 1, "split_n": 2}[word], 16)]
 
 
 def _modes(op: PtoOp) -> list[tuple[SSAValue | int, int]]:
+    """Unit flag and layout; without a layout the destination is row by row."""
+    channels = op.clause_operands("nz2nz")
+    turns, keeps = bool(op.clause_args("nz2dn")), bool(channels)
     return [
         (UNIT_FLAG.get(_word(op, "unit_flag") or "", 0), 32),
-        (int(bool(op.clause_args("nz2nd"))), 43),
-        (int(bool(op.clause_args("nz2dn"))), 62),
+        (channels[0][0] if keeps else 0, 42),
+        (int(not turns and not keeps), 43),
+        (int(turns), 62),
     ]
 
 
 def _kept(op: PtoOp) -> dict[str, Attribute]:
     """Modes whose encodings are not public stay readable on the raw op."""
     kept: dict[str, Attribute] = {}
-    for clause in ("pre_quant", "pre_relu", "atomic"):
+    for clause in ("pre_quant", "pre_relu", "atomic", "sat"):
         words = [word for args in op.clause_args(clause) for word in args if not word.endswith("%")]
         if words:
             kept[clause] = ArrayAttr([StringAttr(word) for word in words])
+    if _clips(op):
+        kept["clip"] = UnitAttr()
     return kept

@@ -4,6 +4,7 @@ from xdsl.ir import SSAValue
 
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.pto.op import PtoOp
+from cubelane.ir.pto.types import PtrType, element_bits
 from cubelane.passes.pto.raw_builder import RawBuilder, drop, operands_of
 
 HARDWARE_LOOPS = 2
@@ -59,9 +60,17 @@ def expand_burst(op: PtoOp) -> None:
     burst = op.clause_operands("nburst")[0]
     if op.clause_operands("loop"):
         raise refuse(op, f"loops of '{op.name}' are not built", instead="write the loop as scf.for around the transfer")
-    head: list[SSAValue] = [build.constant(0)] if op.decl.tags & {"sid", "conv"} else []
+    head: list[SSAValue] = []
+    if op.decl.tags & {"sid", "conv"}:
+        head.append(build.constant(int("conv" in op.decl.tags and _widens(op))))
     build.emit(_raw(op), source, target, *head, burst[0], length, *burst[1:])
     drop(op)
+
+
+def _widens(op: PtoOp) -> bool:
+    """Whether the elements of a transfer become wider on the way."""
+    before, after = (kind.element for kind in op.operand_types[:2] if isinstance(kind, PtrType))
+    return (element_bits(before) or 0) < (element_bits(after) or 0)
 
 
 def _raw(op: PtoOp) -> str:

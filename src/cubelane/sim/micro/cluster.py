@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,8 @@ AGENTS_PER_GROUP = 1 + len(CUBE_QUEUES) + 2 * (1 + len(VECTOR_QUEUES))
 QUEUE_LIMIT = 512
 SIGNALS_PER_LANE = 16
 KEPT_PREDICATES = 256
+NO_SATURATION = 1 << 48
+"""The control register at the start: nothing saturates, as for ops that do not say."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,8 @@ class Core:
         self.memories = {s: self._memory(s) for s in spaces}
         self.flags: dict[tuple[Pipe, Pipe, int], Flag] = {}
         self.buffers: dict[int, dict[Pipe, Release]] = {}
-        self.control = 0
-        self.registers: dict[str, int] = {}
+        self.control = NO_SATURATION
+        self.registers: dict[str, tuple[Any, ...]] = {}
         self.issued = 0
         size = self.group.machine.capacity[Space.UB] if lane is not None else 0
         self.fresh = (Fresh(size), Fresh(size))

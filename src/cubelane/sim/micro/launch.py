@@ -16,7 +16,8 @@ from cubelane.ir.pto.text import verify_pto
 from cubelane.ir.pto.types import PtrType
 from cubelane.passes.pto.expand_wrapper_ops import VPTOExpandWrapperOps
 from cubelane.passes.pto.pipeline import NORMALIZATION, VPTO, run
-from cubelane.sim.micro import control, matrix, reductions, registers, transfers, vector_memory
+from cubelane.sim.micro import control, fixpipe, matrix, reductions, registers, transfers, vector_memory
+from cubelane.sim.micro import raw as raw_instructions
 from cubelane.sim.micro.board import Board, Places
 from cubelane.sim.micro.cluster import MACHINES, Group
 from cubelane.sim.micro.elements import dtype_of
@@ -25,7 +26,7 @@ from cubelane.sim.micro.program import Program, Units
 
 KINDS = (Affinity.VECTOR, Affinity.CUBE)
 SEMANTIC = tuple(step for step in VPTO if not isinstance(step, VPTOExpandWrapperOps))
-"""The passes up to the split, without the expansion into raw instructions: the machine runs the semantic ops."""
+"""The passes of the back end without the expansion into raw instructions: a report then names what the author wrote."""
 
 
 @dataclass
@@ -54,15 +55,20 @@ def units() -> Units:
     vector_memory.register(made)
     transfers.register(made)
     matrix.register(made)
+    fixpipe.register(made)
+    raw_instructions.register(made)
     control.register(made)
     return made
 
 
-def split(module: ModuleOp) -> ModuleOp:
-    """The module with one child for each kind of core. A refusal is a Diagnostic."""
+def split(module: ModuleOp, raw: bool = False) -> ModuleOp:
+    """The module with one child for each kind of core; `raw` expands semantic ops into raw instructions.
+
+    A refusal is a Diagnostic.
+    """
     verify_pto(module)
     run(NORMALIZATION, module)
-    run(SEMANTIC, module)
+    run(VPTO if raw else SEMANTIC, module)
     verify_pto(module)
     return module
 

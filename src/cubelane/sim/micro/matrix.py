@@ -1,6 +1,7 @@
-"""The matrix unit on fractal layouts: loads into L0, mad, the way out (spec/pto.md 11.6 to 11.8)."""
+"""The matrix unit on fractal layouts: loads into L0 and mad (spec/pto.md 11.6, 11.7)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import ml_dtypes
@@ -28,11 +29,65 @@ def _up(number: int, unit: int) -> int:
 # --- L1 to L0 -------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class FractalLoad:
+    """Blocks of 16 rows x 32 bytes from L1 to L0; the right matrix may be transposed on the way.
+
+    `high` rows and `wide` blocks; block columns lie `source_stride` and `target_stride` blocks of 16 rows apart.
+    """
+
+    source: int
+    target: tuple[Space, int]
+    high: int
+    wide: int
+    source_stride: int
+    target_stride: int
+    size: int
+    transpose: bool
+    zz: bool
+
+    def run(self, core: Core, agent: Agent, place: int) -> None:
+        """Copies the blocks."""
+        space, address = self.target
+        aligned(self.source, UNIT, "l1")
+        aligned(address, L0_ALIGNMENT, space.value)
+        who = agent.who(place)
+        column = FRACTAL * UNIT
+        read = _columns(self.source, self.high * UNIT, self.wide, self.source_stride * column)
+        memory, region = core.at(Space.L1, read)
+        data, defined = memory.read(region, who)
+        shaped = [
+            None if part is None else _placed(part, self.high, self.wide, self.size, self.transpose, self.zz)
+            for part in (data, defined)
+        ]
+        assert shaped[0] is not None
+        memory, region = core.at(space, self._written(shaped[0].size))
+        memory.write(region, shaped[0], who, shaped[1])
+
+    def _written(self, total: int) -> Region:
+        """Dense, unless the block columns of the target lie further apart."""
+        if self.zz:
+            return Region(self.target[1], total)
+        turned = _up(self.wide * (UNIT // self.size), FRACTAL) if self.transpose else self.high
+        return _columns(self.target[1], turned * UNIT, total // (turned * UNIT), self.target_stride * FRACTAL * UNIT)
+
+
+def _columns(start: int, length: int, count: int, stride: int) -> Region:
+    return (
+        Region(start, length * count) if stride == length or count == 1 else Region(start, length, ((count, stride),))
+    )
+
+
+def is_transposed(op: PtoOp) -> bool:
+    """Whether a load transposes."""
+    return str(op.attributes.get("transpose", "false")).split(" ")[0] in ("true", "1")
+
+
 def _load(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
-    """Blocks of 16 rows x 32 bytes, copied densely; the right matrix may be transposed on the way."""
+    """The blocks of a logical m x k or k x n tile; start positions count 16 rows and 32 bytes."""
     operands, right = Operands(op), op.decl.name == "mte_l1_l0b"
-    kind = dtype_of(element_of(op.operands[0].type))
-    transpose = str(op.attributes.get("transpose", "false")).split(" ")[0] in ("true", "1")
+    size = dtype_of(element_of(op.operands[0].type)).itemsize
+    transpose = is_transposed(op)
     zz = not right and not MACHINES[arch].l0a_is_nz
     if transpose and not right:
         raise not_modelled(op, "a transposed load")
@@ -41,19 +96,13 @@ def _load(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
     def run(core: Core, agent: Agent, place: int, values: Values) -> None:
         k, other = operands.name(values, "k"), operands.name(values, "n" if right else "m")
         rows, columns = (k, other) if transpose else (other, k)
-        high, wide = _up(rows, FRACTAL), -(-columns * kind.itemsize // UNIT)
+        high, wide = _up(rows, FRACTAL), -(-columns * size // UNIT)
         row, column = operands.name(values, "start_row"), operands.name(values, "start_col")
         start = values[0] + row * FRACTAL * UNIT + column * high * UNIT
-        aligned(values[0], UNIT, "l1")
-        aligned(values[1], L0_ALIGNMENT, target.value)
-        who = agent.who(place)
-        memory, region = core.at(Space.L1, Region(start, high * wide * UNIT))
-        data, defined = memory.read(region, who)
-        shaped = [None if part is None else _placed(part, high, wide, kind.itemsize, transpose, zz)
-                  for part in (data, defined)]  # fmt: skip
-        assert shaped[0] is not None
-        memory, region = core.at(target, Region(values[1], shaped[0].size))
-        memory.write(region, shaped[0], who, shaped[1])
+        stride = _up(other, FRACTAL) // FRACTAL
+        FractalLoad(
+            start, (target, values[1]), high, wide, high // FRACTAL, stride, size, transpose, zz
+        ).run(core, agent, place)  # fmt: skip
 
     return Pipe.MTE1, run
 
@@ -75,37 +124,69 @@ def _placed(data: Array, high: int, wide: int, size: int, transpose: bool, zz: b
 # --- mad ------------------------------------------------------------------------------------------------------
 
 
-def _mad(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
-    """dst[m, n] = sum over k of lhs[m, k] * rhs[k, n], in f32 (i32 for integers)."""
-    operands = Operands(op)
-    if any(isinstance(element_of(op.operands[i].type), Hif8Type) for i in (0, 1)):
-        raise not_modelled(op, "hif8 operands")
-    left, right = (dtype_of(element_of(op.operands[i].type)) for i in (0, 1))
-    result = dtype_of(element_of(op.operands[2].type))
-    adds, has_bias = op.decl.name.endswith("acc"), "has_bias" in op.decl.tags
-    tf32, saturates = bool(op.clause_args("tf32_mode")), bool(op.clause_args("sat"))
-    gemv = not op.clause_args("disable_gemv")
-    zz = not MACHINES[arch].l0a_is_nz
+@dataclass(frozen=True)
+class Product:
+    """dst[m, n] = sum over k of lhs[m, k] * rhs[k, n], in f32 (i32 for integers).
 
-    def run(core: Core, agent: Agent, place: int, values: Values) -> None:
-        m, n, k = (operands.name(values, name) for name in ("m", "n", "k"))
+    `adds` keeps what the accumulator holds; `tf32` rounds f32 operands ("even", "away" or ""); `saturates` makes the
+    operands finite; `gemv` lets a left operand of one row lie as a plain row.
+    """
+
+    m: int
+    n: int
+    k: int
+    left: DType
+    right: DType
+    result: DType
+    adds: bool = False
+    tf32: str = ""
+    saturates: bool = False
+    gemv: bool = True
+    zz: bool = False
+
+    def run(self, core: Core, agent: Agent, place: int, pointers: Sequence[int]) -> None:
+        """`pointers` are lhs, rhs, dst and, for a product with bias, the bias."""
+        m, n, k = self.m, self.n, self.k
         if min(m, n, k) < 1 or max(m, n, k) > 4095:
             raise Fault(f"the extents of a product are 1 to 4095, got {m} x {n} x {k}", code="extent")
         unit = _Unit(core, agent, place)
-        if gemv and m == 1:
-            a = unit.plain(values[0], k, left)
+        if self.gemv and m == 1:
+            a = unit.plain(pointers[0], k, self.left)
         else:
-            a = unit.left(values[0], m, k, left, zz)
-        b = unit.right(values[1], k, n, right)
-        if tf32:
-            a, b = _tf32(a), _tf32(b)
-        if saturates:
+            a = unit.left(pointers[0], m, k, self.left, self.zz)
+        b = unit.right(pointers[1], k, n, self.right)
+        if self.tf32:
+            a, b = _tf32(a, self.tf32), _tf32(b, self.tf32)
+        if self.saturates:
             a, b = _saturated(a), _saturated(b)
-        accumulate = np.float32 if is_float(left) else np.int32
-        product: Array = a.astype(accumulate) @ b.astype(accumulate)
-        if has_bias:
-            product = product + unit.bias(values[operands.names["bias"]], n, result)
-        unit.accumulate(values[2], m, n, product.astype(result), adds)
+        accumulate = np.float32 if is_float(self.left) else np.int32
+        product: Array = a.astype(accumulate, copy=False) @ b.astype(accumulate, copy=False)
+        if len(pointers) > 3:
+            product = product + unit.bias(pointers[3], n, self.result)
+        unit.accumulate(pointers[2], m, n, product.astype(self.result), self.adds)
+
+
+def matrix_kinds(op: PtoOp) -> tuple[DType, DType, DType]:
+    """The element types of a product."""
+    if any(isinstance(element_of(op.operands[i].type), Hif8Type) for i in (0, 1)):
+        raise not_modelled(op, "hif8 operands")
+    left, right, result = (dtype_of(element_of(op.operands[i].type)) for i in (0, 1, 2))
+    return left, right, result
+
+
+def _mad(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
+    operands, kinds = Operands(op), matrix_kinds(op)
+    adds, tf32 = op.decl.name.endswith("acc"), op.clause_args("tf32_mode")
+    rounding = tf32[0][0].removeprefix("round_") if tf32 else ""
+    saturates, gemv = bool(op.clause_args("sat")), not op.clause_args("disable_gemv")
+    zz = not MACHINES[arch].l0a_is_nz
+    pointers = [operands.names[name] for name in ("lhs", "rhs", "dst", "bias") if name in operands.names]
+
+    def run(core: Core, agent: Agent, place: int, values: Values) -> None:
+        m, n, k = (operands.name(values, name) for name in ("m", "n", "k"))
+        Product(m, n, k, *kinds, adds, rounding, saturates, gemv, zz).run(
+            core, agent, place, [values[i] for i in pointers]
+        )
 
     return Pipe.M, run
 
@@ -187,147 +268,24 @@ def _matrix(data: Array, high: int, wide: int, size: int, zz: bool) -> Array:
     return data.reshape(wide, high, UNIT).transpose(1, 0, 2).reshape(high, wide * UNIT)
 
 
-def _tf32(values: Array) -> Array:
+def _tf32(values: Array, rounding: str) -> Array:
+    """f32 with ten bits of mantissa; halves go to the even neighbour, or away from zero."""
     bits = np.ascontiguousarray(values).view(np.uint32).astype(np.uint64)
-    even = (bits >> np.uint64(13)) & np.uint64(1)
-    rounded = (bits + np.uint64(0xFFF) + even) & np.uint64(0xFFFFE000)
+    half = np.uint64(1) if rounding == "away" else (bits >> np.uint64(13)) & np.uint64(1)
+    rounded = (bits + np.uint64(0xFFF) + half) & np.uint64(0xFFFFE000)
     return rounded.astype(np.uint32).view(np.float32).reshape(values.shape)
 
 
 def _saturated(values: Array) -> Array:
     wide = values.astype(np.float32)
-    limit = _largest(values.dtype)
+    limit = largest(values.dtype)
     known: Array = np.nan_to_num(wide, nan=0.0, posinf=limit, neginf=-limit)
     return np.clip(known, -limit, limit)
 
 
-def _largest(kind: DType) -> float:
+def largest(kind: DType) -> float:
+    """The largest finite number of a float type."""
     return float(cast(Any, ml_dtypes).finfo(kind).max)
-
-
-# --- out of the accumulator -----------------------------------------------------------------------------------
-
-_RELU: dict[str, Callable[[Array, Any], Array]] = {
-    "normal_relu": lambda x, _: np.maximum(x, 0),
-    "scalar_relu": lambda x, alpha: np.where(x >= 0, x, x * alpha),
-}
-_QUANT = ("f32_f16", "f32_bf16", "no_quant", "none")
-
-
-def _words(op: PtoOp, clause: str) -> dict[str, str]:
-    args = op.clause_args(clause)
-    words = [word.partition("=") for word in (args[0] if args else [])]
-    return {key: value for key, sign, value in words if sign}
-
-
-class _Fixpipe:
-    """One way out: what is read, what is done to it, where it goes."""
-
-    def __init__(self, op: PtoOp):
-        self.op, self.operands = op, Operands(op)
-        self.source = dtype_of(element_of(op.operands[0].type))
-        self.target = dtype_of(element_of(op.operands[1].type))
-        self.relu = _words(op, "pre_relu").get("mode", "none")
-        quant = _words(op, "pre_quant").get("mode", "none").lower()
-        if quant not in _QUANT or self.relu not in (*_RELU, "none", "no_relu"):
-            raise not_modelled(op, f"the mode '{quant if quant not in _QUANT else self.relu}'")
-        self.saturates = bool(op.clause_args("sat"))
-        self.layout = next((name for name in ("nz2dn", "nz2nz") if op.clause_args(name)), "nz2nd")
-        if self.layout == "nz2nz" and self.target.itemsize != 4:
-            raise not_modelled(op, "nz2nz to elements other than 32 bits")
-        self.clip = "clip=%" in [w for args in op.clause_args("pre_relu") for w in args]
-        self.split = next((w for args in op.clause_args("dst_mode") for w in args if w.startswith("split")), None)
-        self.to_lane = any(args == ["%"] for args in op.clause_args("dst_mode"))
-        self.atomic = _words(op, "atomic").get("op")
-
-    def run(self, core: Core, agent: Agent, place: int, values: Values) -> None:
-        """Moves one accumulator tile."""
-        operands = self.operands
-        m, n = operands.name(values, "m"), operands.name(values, "n")
-        rows, stride = operands.name(values, "src_stride"), operands.name(values, "dst_stride")
-        loop = operands.clause(values, "loop3") or [1, 0, 0]
-        for repeat in range(loop[0]):
-            start = values[0] + repeat * loop[1] * FRACTAL * self.source.itemsize
-            data, defined = self._read(core, agent, place, start, m, n, rows)
-            data = self._transformed(data, values)
-            base = values[1] + repeat * loop[2] * self.target.itemsize
-            for owner, part, known in self._parts(core, data, defined, values):
-                self._write(core, owner, agent, place, base, part, known, stride)
-
-    def _read(self, core: Core, agent: Agent, place: int, start: int, m: int, n: int, rows: int) -> tuple[Array, Any]:
-        row, wide = FRACTAL * self.source.itemsize, -(-n // FRACTAL)
-        memory, region = core.at(Space.L0C, Region(start, row, ((wide, rows * row), (m, row))))
-        data, defined = memory.read(region, agent.who(place))
-        whole = np.ascontiguousarray(data).view(self.source).transpose(1, 0, 2).reshape(m, wide * FRACTAL)[:, :n]
-        if defined is None:
-            return whole, None
-        known = defined[:, :, :: self.source.itemsize].transpose(1, 0, 2).reshape(m, wide * FRACTAL)[:, :n]
-        return whole, None if known.all() else known
-
-    def _transformed(self, data: Array, values: Values) -> Array:
-        payload = self.operands.clause(values, "pre_relu") or []
-        if self.relu in _RELU:
-            data = _RELU[self.relu](data, payload[0] if payload and self.relu == "scalar_relu" else None)
-        if self.clip:
-            data = np.minimum(data, payload[-1])
-        if self.saturates and is_float(self.target) and self.target != self.source:
-            limit = _largest(self.target)
-            data = np.clip(np.nan_to_num(data, nan=0.0, posinf=limit, neginf=-limit), -limit, limit)
-        return data.astype(self.target)
-
-    def _parts(self, core: Core, data: Array, known: Any, values: Values) -> list[tuple[Core, Array, Any]]:
-        """Who gets which part of the tile."""
-        lanes = core.group.vector
-        if self.split is None:
-            if not self.to_lane:
-                return [(core, data, known)]
-            number = (self.operands.clause(values, "dst_mode") or [0])[0]
-            if not 0 <= number < len(lanes):
-                raise Fault(f"lane {number} does not run in this launch", code="lane")
-            return [(lanes[number], data, known)]
-        if len(lanes) != 2:
-            raise Fault(f"a split destination needs two vector lanes, this launch runs {len(lanes)}", code="lane")
-        axis = 0 if self.split == "split_m" else 1
-        halves = np.split(data, 2, axis)
-        defined = [None, None] if known is None else np.split(known, 2, axis)
-        return [(lane, half, part) for lane, half, part in zip(lanes, halves, defined, strict=True)]
-
-    def _write(self, core: Core, owner: Core, agent: Agent, place: int, base: int, data: Array, known: Any,
-               stride: int) -> None:  # fmt: skip
-        space = self.op_space()
-        size = self.target.itemsize
-        if self.layout == "nz2dn":
-            data, known = data.T, None if known is None else known.T
-        if self.layout == "nz2nz":
-            lanes = UNIT // size
-            wide = -(-data.shape[1] // lanes)
-            boxed = np.zeros((data.shape[0], wide * lanes), self.target)
-            boxed[:, : data.shape[1]] = data
-            data = boxed.reshape(data.shape[0], wide, lanes).transpose(1, 0, 2)
-            region = Region(base, UNIT, ((wide, stride * UNIT), (data.shape[1], UNIT)))
-            known = None
-        else:
-            region = Region(base, data.shape[1] * size, ((data.shape[0], stride * size),))
-        if space is not Space.GM:
-            aligned(base, UNIT, space.value)
-        elif known is not None:
-            core.group.board.undefined(agent, place, "writes bytes to global memory")
-        who = agent.who(place)
-        memory, local = owner.at(space, region)
-        if self.atomic is not None:
-            old = np.ascontiguousarray(memory.read(local, who)[0]).view(self.target)
-            combine = {"add": np.add, "max": np.maximum, "min": np.minimum}[self.atomic]
-            data = combine(old, data)
-        defined = None if known is None else np.repeat(known, size, axis=1)
-        memory.write(local, np.ascontiguousarray(data).view(np.uint8), who, defined)
-
-    def op_space(self) -> Space:
-        """The memory of the destination."""
-        return {"mte_l0c_ub": Space.UB, "mte_l0c_l1": Space.L1, "mte_l0c_gm": Space.GM}[self.op.decl.name]
-
-
-def _fixpipe(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
-    return Pipe.FIX, _Fixpipe(op).run
 
 
 def register(units: Units) -> None:
@@ -336,5 +294,3 @@ def register(units: Units) -> None:
         units.queues[name] = _load
     for name in ("mad", "mad_acc", "mad_bias"):
         units.queues[name] = _mad
-    for name in ("mte_l0c_ub", "mte_l0c_l1", "mte_l0c_gm"):
-        units.queues[name] = _fixpipe

@@ -131,7 +131,10 @@ def show(
 
 
 def write_artifacts(folder: Path, compiled: CompiledKernel, verdict: Verdict, summary: Summary) -> None:
-    """The IR after each pass, the programs of the cores, a summary."""
+    """The IR after each pass, the programs of the cores, their PTO IR, a summary; nothing if one has no PTO form."""
+    pto = import_module("cubelane.emit.pto_program").pto_texts(compiled.module)
+    for name, text in pto.items():
+        write_text(folder / "kernels" / f"{name}.pto", text)
     write_text(folder / "00_source.py", language.print_program(compiled.source))
     for number, stage in enumerate(compiled.stages, start=1):
         write_text(folder / f"{number:02d}_after_{stage.name}.py", language.print_program(stage.module))

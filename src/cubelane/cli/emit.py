@@ -1,5 +1,9 @@
 """`cubelane emit`: the programs of the cores as text."""
 
+from importlib import import_module
+
+from xdsl.dialects.builtin import ModuleOp
+
 from cubelane import language
 from cubelane.check.kernel_file import read_program
 from cubelane.cli import micro
@@ -22,9 +26,15 @@ def main(argv: list[str]) -> int:
     given = arguments.parse_args(argv)
     if micro.handles(given.file):
         return micro.run("emit", given)
-    if given.form in ("pto", "vpto"):
-        raise CommandLineError(f"--as {given.form} is for PTODSL files and PTO texts")
+    if given.form == "vpto":
+        raise CommandLineError("--as vpto is for PTODSL files and PTO texts; print the kernel with --as pto first")
     module = pipeline.run(prepared(read_program(given.file), given))
-    texts = {"numpy": print_numpy, "pl": language.print_program, "mlir": str}
+    texts = {"numpy": print_numpy, "pl": language.print_program, "mlir": str, "pto": pto_text}
     show_text(texts[given.form](module), given)
     return 0
+
+
+def pto_text(module: ModuleOp) -> str:
+    """The PTO IR of all groups of cores, one module behind the other."""
+    program = import_module("cubelane.emit.pto_program")  # the PTO dialect is large, and the other texts do without
+    return "".join(program.pto_texts(module).values()).rstrip("\n")

@@ -342,10 +342,14 @@ def write_ins_outs(op: Operation, printer: Printer, decl: OpDecl) -> None:
         write_plain(op, printer, decl)
         return
     count = int(stored.data)
+    inside = {name: value for name, value in op.attributes.items() if name in decl.inside}
+    outside = {name: value for name, value in op.attributes.items() if name not in decl.inside}
     for word, values in (("ins", op.operands[:count]), ("outs", op.operands[count:])):
         if word == "ins" or values:
             printer.print_string(f" {word}(")
             write_values(printer, values)
+            if word == "ins":
+                printer.print_op_attributes(inside)
             if values:
                 printer.print_string(" : ")
                 write_types(printer, [value.type for value in values])
@@ -353,9 +357,9 @@ def write_ins_outs(op: Operation, printer: Printer, decl: OpDecl) -> None:
     if op.results and count == len(op.operands):
         printer.print_string(" outs : ")
         write_types(printer, op.result_types)
-        write_attributes(op, printer)
+        printer.print_op_attributes(outside)
         return
-    write_attributes(op, printer)
+    printer.print_op_attributes(outside)
     if op.results:
         printer.print_string(" -> ")
         write_types(printer, op.result_types)
@@ -409,8 +413,9 @@ def write_call(op: Operation, printer: Printer, decl: OpDecl) -> None:
     if plain:
         printer.print_string("(")
         write_values(printer, plain)
-        printer.print_string(" : ")
-        write_types(printer, [value.type for value in plain])
+        if decl.typed is not Typed.NOTHING:
+            printer.print_string(" : ")
+            write_types(printer, [value.type for value in plain])
         printer.print_string(")")
     write_attributes(op, printer)
     if keys:

@@ -1,6 +1,7 @@
 """Attributes of the `pto` dialect (spec/pto.md 4.2)."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
@@ -25,6 +26,8 @@ class WordAttr(ParametrizedAttribute):
     """An enum written `#pto.name<word>`, or `#pto<name word>` as the tile-level printer writes it."""
 
     word: StringAttr
+    IN_DIALECT_BRACKETS: ClassVar[bool] = False
+    """Whether the tile level writes it in the second way."""
 
     @classmethod
     def legal(cls, word: str) -> str | None:
@@ -131,6 +134,7 @@ class LayoutAttr(WordAttr):
 class RoundModeAttr(WordAttr):
     """`#pto<round_mode RINT>`."""
 
+    IN_DIALECT_BRACKETS: ClassVar[bool] = True
     name = "pto.round_mode"
 
 
@@ -138,6 +142,7 @@ class RoundModeAttr(WordAttr):
 class CmpAttr(WordAttr):
     """`#pto<cmp lt>`."""
 
+    IN_DIALECT_BRACKETS: ClassVar[bool] = True
     name = "pto.cmp"
 
 
@@ -145,6 +150,7 @@ class CmpAttr(WordAttr):
 class AtomicTypeAttr(WordAttr):
     """`#pto<atomic_type atomic_add>`."""
 
+    IN_DIALECT_BRACKETS: ClassVar[bool] = True
     name = "pto.atomic_type"
 
 

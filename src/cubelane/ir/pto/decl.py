@@ -117,6 +117,8 @@ class OpDecl:
     type_order: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
     tags: frozenset[str] = field(default_factory=frozenset[str])
+    inside: frozenset[str] = frozenset()
+    """Attributes that stand inside the `ins` clause, behind the operands."""
     raw: str | None = None
     """The raw instruction that a semantic op becomes (spec/pto.md 8.3)."""
     lanes: str | None = None
@@ -159,6 +161,7 @@ def declare(
     type_order: tuple[str, ...] = (),
     rules: tuple[Rule, ...] = (),
     tags: str = "",
+    inside: tuple[str, ...] = (),
     raw: str | None = None,
     lanes: str | None = None,
 ) -> OpDecl:
@@ -180,6 +183,7 @@ def declare(
         type_order,
         rules,
         frozenset(tags.split()),
+        frozenset(inside),
         raw,
         lanes,
     )

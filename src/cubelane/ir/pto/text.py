@@ -9,21 +9,23 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, IntegerAttr, IntegerType, ModuleOp, StringAttr, i64
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.hints import isa
 from xdsl.utils.lexer import Input
 
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
-from cubelane.ir.pto.attrs import ALL_ATTRIBUTES
+from cubelane.ir.pto.attrs import ALL_ATTRIBUTES, WordAttr
 from cubelane.ir.pto.lexer import FrequentLexer
 from cubelane.ir.pto.regions import BOUNDARY_ADVICE, REGION_OPS, SectionOp
+from cubelane.ir.pto.spaces import Space
 from cubelane.ir.pto.table import ENTRY_POINTS, op_classes, virtual_class
 from cubelane.ir.pto.tokens import UndefinedValue
-from cubelane.ir.pto.types import ALL_TYPES, VIRTUAL, virtual_type
+from cubelane.ir.pto.types import ALL_TYPES, VIRTUAL, PtrType, TileFields, virtual_type
 
 HOST_DIALECTS = ("builtin", "func", "scf", "arith", "cf", "math", "memref", "vector")
 """Dialects that may appear beside `pto`; each is loaded when a text uses it."""
@@ -262,10 +264,37 @@ class PtoPrinter(Printer):
         super().print_attr_dict(dict(sorted(attr_dict.items())))
 
 
-def print_pto(module: Operation) -> str:
-    """The canonical text of a module, ending in a newline."""
+class FullPrinter(PtoPrinter):
+    """Prints as the tile level writes PTO text: tile types in the long form, i64 attributes without their type."""
+
+    in_dictionary = False
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, TileFields):
+            self.print_string(f"!{attribute.name}<")
+            attribute.print_long(self)
+            self.print_string(">")
+        elif isinstance(attribute, PtrType) and attribute.space is Space.GM:
+            self.print_string("!pto.ptr<")
+            self.print_attribute(attribute.element)
+            self.print_string(">")
+        elif isinstance(attribute, WordAttr) and attribute.IN_DIALECT_BRACKETS:
+            self.print_string(f"#pto<{attribute.name.removeprefix('pto.')} {attribute.word.data}>")
+        elif self.in_dictionary and isa(attribute, IntegerAttr[IntegerType]) and attribute.type == i64:
+            self.print_string(str(attribute.value.data))
+        else:
+            super().print_attribute(attribute)
+
+    def print_attr_dict(self, attr_dict: Mapping[str, Attribute]) -> None:
+        self.in_dictionary = True
+        Printer.print_attr_dict(self, attr_dict)
+        self.in_dictionary = False
+
+
+def print_pto(module: Operation, *, full: bool = False) -> str:
+    """The text of a module, ending in a newline: the canonical one, or in `full` as the tile level writes it."""
     stream = StringIO()
-    PtoPrinter(stream=stream).print_op(module)
+    (FullPrinter if full else PtoPrinter)(stream=stream).print_op(module)
     return stream.getvalue() + "\n"
 
 

@@ -275,7 +275,7 @@ class PartitionViewType(View):
 
 
 LAYOUT_FIELDS = ("blayout", "slayout", "fractal", "pad", "compact")
-_LAYOUT_DEFAULTS = {"blayout": "row_major", "slayout": "none_box", "fractal": "512", "pad": "0", "compact": "0"}
+LAYOUT_DEFAULTS = {"blayout": "row_major", "slayout": "none_box", "fractal": "512", "pad": "0", "compact": "0"}
 
 
 class TileFields(ParametrizedAttribute, TypeAttribute):
@@ -341,6 +341,19 @@ class TileFields(ParametrizedAttribute, TypeAttribute):
             for text in self.layout:
                 printer.print_string(f", {text.data}")
 
+    def print_long(self, printer: Printer) -> None:
+        """The fields by name, all of them (spec/front.md 5.2)."""
+        printer.print_string(f"loc={self.space.tile_word}, dtype=")
+        printer.print_attribute(self.element)
+        for names, extents in ((("rows", "cols"), self.dims), (("v_row", "v_col"), self.valid)):
+            for name, extent in zip(names, extents, strict=True):
+                printer.print_string(f", {name}={_print_dims([extent.data])}")
+        given = dict(text.data.split("=", 1) for text in self.layout)
+        for name in (*LAYOUT_FIELDS, "count"):
+            value = given.get(name, LAYOUT_DEFAULTS.get(name))
+            if value is not None and (name != "compact" or value != "0"):
+                printer.print_string(f", {name}={value}")
+
 
 def _field_value(parser: AttrParser) -> str:
     if parser.parse_optional_punctuation("?"):
@@ -371,7 +384,7 @@ def _tile_parameters(
             parser.raise_error(f"unknown tile field '{key}'; expected one of valid, {', '.join(allowed)}")
     if len(valid) != len(dims):
         parser.raise_error(f"valid has {len(valid)} extents, the tile has {len(dims)}")
-    layout = [f"{key}={fields[key]}" for key in allowed if key in fields and fields[key] != _LAYOUT_DEFAULTS.get(key)]
+    layout = [f"{key}={fields[key]}" for key in allowed if key in fields and fields[key] != LAYOUT_DEFAULTS.get(key)]
     return (
         StringAttr(space.value),
         ArrayAttr([IntAttr(dim) for dim in dims]),

@@ -1,6 +1,6 @@
 """High-level tile ops, written with `ins(...) outs(...)` (spec/pto.md 4.5, 4.8)."""
 
-from cubelane.ir.pto.decl import Effect, Form, OpDecl, Role, declare
+from cubelane.ir.pto.decl import Effect, Form, OpDecl, Role, Typed, declare
 from cubelane.ir.pto.evidence import ByTiles
 from cubelane.ir.pto.spaces import Pipe
 from cubelane.ir.traits import CoreAffinity, OnCube, OnVector
@@ -35,12 +35,14 @@ def _tile(name: str, affinity: CoreAffinity, pipe: Pipe | None, form: Form = For
         effect=Effect.WRITE,
         pipe=pipe,
         form=form,
+        typed=Typed.NOTHING if "untyped" in tags.split() else Typed.ALL,
+        inside=("rmode", "cmpMode", "isBinary"),
         tags=f"tile_level {tags}",
     )
 
 
 def _channel(name: str, on: CoreAffinity) -> OpDecl:
-    return _tile(name, on, None, Form.CALL, "channel")
+    return _tile(name, on, None, Form.CALL, "channel untyped" if name.startswith("tpop") else "channel")
 
 
 OPS: tuple[OpDecl, ...] = (

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from cubelane import language
@@ -20,20 +20,16 @@ from cubelane.analysis import memory_budget
 from cubelane.analysis.equality import structurally_equal
 from cubelane.check.compare import compare
 from cubelane.check.execute import run_group, run_reference
+from cubelane.check.fuzz.forms import answer, as_region
 from cubelane.check.fuzz.liveness import lost_ops
 from cubelane.check.fuzz.program import TOLERANCE, Program, inputs_of
+from cubelane.check.fuzz.setting import FILE, Arrays, targeted
 from cubelane.check.protocol import check_protocol
 from cubelane.check.validate import is_expanded, runnable
 from cubelane.ir.context import shared_context
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.kernel import TARGET
 from cubelane.passes import pipeline
 from cubelane.targets import TARGETS
-
-FILE = "kernel.py"
-"""The file name that generated kernels have in their locations."""
-
-Arrays = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -109,7 +105,23 @@ def judge(program: Program, targets: Sequence[str] = tuple(TARGETS), inputs: Arr
             outcome.verdicts[target] = check.lowered(source)
         except Found as found:
             outcome.findings.append(found.finding)
+    if not outcome.findings and (found := two_forms(program.text, targets[0], given, expected)):
+        outcome.findings.append(found)
     return outcome
+
+
+def two_forms(text: str, target: str, given: Arrays, expected: Arrays) -> Finding | None:
+    """A kernel split by its mode, and the same one as a region: accepted both or refused both, and right."""
+    twin = as_region(text)
+    if twin is None:
+        return None
+    try:
+        one, two = (answer(t, target, given, expected) for t in (text, twin))
+    except Exception as problem:
+        return internal_error(problem, "the other form", target)
+    alike = one == two or (one.startswith("refused") and two.startswith("refused"))
+    words = f"split by its mode: {one}; as a region: {two}"
+    return None if alike else Finding("forms disagree", "", target, words, f"{one[:40]}, {two[:40]}")
 
 
 def internal_error(problem: Exception, stage: str, target: str) -> Finding:
@@ -137,8 +149,7 @@ class _Check:
 
     def lowered(self, source: ModuleOp) -> str:
         """Runs all passes with all checks; `equal` or the code of the refusal. Raises Found."""
-        module = source.clone()
-        module.attributes[TARGET] = StringAttr(self.target)
+        module = targeted(source.clone(), self.target)
         self.stage = "reading"
         self.texts(module)
         for stage in pipeline.PASSES:

@@ -15,6 +15,7 @@ from cubelane.ir.tile.channel import GatherOp, ShardOp
 from cubelane.ir.tile.movement import MoveOp
 from cubelane.ir.traits import CoreAffinity, has_trait
 from cubelane.ir.types import DYNAMIC, SplitMode, TileType
+from cubelane.ir.walk import ops_in
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def boundary_of(op: Operation) -> Boundary | None:
 
 def boundaries_of(body: Region) -> dict[Operation, Boundary]:
     """All crossings of a body in program order, nested ones included."""
-    found = ((op, boundary_of(op)) for op in body.walk())
+    found = ((op, boundary_of(op)) for op in ops_in(body))
     return {op: boundary for op, boundary in found if boundary is not None}
 
 

@@ -20,6 +20,7 @@ from cubelane.ir.kernel import DUAL_DISPATCH, FunctionKind, flag, functions_of, 
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import FreeOp, InitializePipeOp, PopOp, PushOp, transport_code
 from cubelane.ir.types import SplitMode
+from cubelane.ir.walk import ops_in
 
 PUSH, POP, FREE = "push", "pop", "free"
 IMPLICIT_SLOTS = {1: 8, 2: 8, 3: 4}
@@ -89,7 +90,7 @@ def core_groups(module: ModuleOp) -> list[CoreGroup]:
     pairs: dict[tuple[str, str], str] = {}
     for name, function in functions.items():
         if kind_of(function) is FunctionKind.GROUP:
-            callees = [c.callee.string_value() for c in function.walk() if isinstance(c, CallOp)]
+            callees = [c.callee.string_value() for c in ops_in(function) if isinstance(c, CallOp)]
             cube = next((c for c in callees if _is(functions, c, FunctionKind.AIC)), None)
             lanes = next((c for c in callees if _is(functions, c, FunctionKind.AIV)), None)
             if cube and lanes:
@@ -110,7 +111,7 @@ def _group(name: str, cube: FuncOp, lanes: FuncOp) -> CoreGroup:
     both = flag(lanes, DUAL_DISPATCH) or split_of(lanes) is not SplitMode.NONE
     agents = [Agent("AIC", cube, None), *(Agent(f"AIV{i}", lanes, i) for i in range(2 if both else 1))]
     depths: dict[Ring, int] = {}
-    for op in (op for function in (cube, lanes) for op in function.walk()):
+    for op in (op for function in (cube, lanes) for op in ops_in(function)):
         if isinstance(op, InitializePipeOp):
             mask, pipe = python_value(op.dir_mask), python_value(op.properties.get("id")) or 0
             slots = python_value(op.properties.get("slot_num")) or IMPLICIT_SLOTS.get(mask, 4)
@@ -178,7 +179,7 @@ class Tracer:
     def matters(self, op: Operation) -> bool:
         """Whether something inside touches a ring, or its results decide control flow."""
         if op not in self._matters:
-            touches = any(isinstance(inner, PushOp | PopOp | FreeOp) for inner in op.walk())
+            touches = any(isinstance(inner, PushOp | PopOp | FreeOp) for inner in ops_in(op))
             self._matters[op] = touches or any(r in self.wanted for r in op.results)
         return self._matters[op]
 
@@ -355,7 +356,7 @@ class Shaper:
 
     def _touches(self, op: Operation) -> bool:
         if op not in self.touches:
-            self.touches[op] = any(isinstance(inner, PushOp | PopOp | FreeOp) for inner in op.walk())
+            self.touches[op] = any(isinstance(inner, PushOp | PopOp | FreeOp) for inner in ops_in(op))
         return self.touches[op]
 
     def _block(self, block: Block) -> Shape:

@@ -25,6 +25,7 @@ from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import RunsOnce, has_trait
 from cubelane.ir.types import MemorySpace, TensorType, TileType
+from cubelane.ir.walk import ops_in
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Paths:
     """Where ops stand: enclosing blocks, and which crossings lie between two of them."""
 
     def __init__(self, body: Block):
-        self.number: dict[Operation, int] = {op: i for i, op in enumerate(body.walk())}
+        self.number: dict[Operation, int] = {op: i for i, op in enumerate(ops_in(body))}
         self.body = body
 
     def ancestors(self, op: Operation) -> list[Operation]:
@@ -149,7 +150,7 @@ class GmOrder:
     def accesses(self) -> Iterator[Access]:
         """All accesses of parameters, in program order; a shared read counts on every core that needs it."""
         written: dict[SSAValue, None] = {}
-        for op in self.block.walk():
+        for op in ops_in(self.block):
             if has_trait(op, RunsOnce):
                 for core in self._cores(op):
                     for root in written:

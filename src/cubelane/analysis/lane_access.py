@@ -16,6 +16,7 @@ from cubelane.ir.surface import constant_of, python_value
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import RunsOnce, Split, Splits, has_trait, trait_of
 from cubelane.ir.types import TensorType, TileType
+from cubelane.ir.walk import ops_in
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def may_conflict(function: FuncOp, by_hand: bool) -> bool:
     handles = TensorHandles(function.body.block)
     stored: set[SSAValue] = set()
     touched: set[SSAValue] = set()
-    for op in function.body.walk():
+    for op in ops_in(function.body):
         access = lane_access(op)
         root = None if access is None else handles[access.tensor]
         if access is None or root is None:

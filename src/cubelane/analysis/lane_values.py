@@ -11,6 +11,7 @@ from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import TensorType, TileType
+from cubelane.ir.walk import ops_in
 
 READ_ADDRESS: dict[Split, tuple[str, ...]] = {
     Split.LOADS: ("offsets",),
@@ -34,7 +35,7 @@ class LaneValues:
         self.scalars: set[SSAValue] = set()
         self.halves: set[SSAValue] = set()
         self.offenders: list[Operation] = []
-        ops = list(block.walk())
+        ops = ops_in(block)
         size = -1
         while size != len(self.scalars) + len(self.halves):
             size = len(self.scalars) + len(self.halves)
@@ -90,7 +91,7 @@ def values_by_lane(function: FuncOp) -> set[SSAValue]:
     the lane, and spread through operands, carries, and results of branches that the lanes may take differently.
     """
     found: set[SSAValue] = set()
-    ops = list(function.body.walk())
+    ops = ops_in(function.body)
     size = -1
     while size != len(found):
         size = len(found)

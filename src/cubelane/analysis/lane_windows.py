@@ -22,6 +22,7 @@ from cubelane.analysis.tensor_handles import TensorHandles
 from cubelane.analysis.valid_extents import LaneExtent, ValidExtents
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.types import TileType
+from cubelane.ir.walk import ops_in
 
 MANY = 4096
 """Accesses of one tensor beyond which nothing is proven: the sets would cost more than the rest of the compiler."""
@@ -134,7 +135,7 @@ class LaneWindows:
         self.by_tensor: dict[SSAValue, list[Window]] = {}
         self.too_many: dict[SSAValue, int] = {}
         found: dict[SSAValue, list[tuple[Operation, int, Access]]] = {}
-        for position, op in enumerate(function.body.walk()):
+        for position, op in enumerate(ops_in(function.body)):
             access = lane_access(op)
             root = None if access is None else handles[access.tensor]
             if access is not None and root is not None:

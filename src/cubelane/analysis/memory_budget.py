@@ -16,6 +16,7 @@ from cubelane.ir.kernel import FunctionKind, functions_of, kind_of, target_name
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import InitializePipeOp, ReserveBufferOp
 from cubelane.ir.types import MemorySpace
+from cubelane.ir.walk import ops_in
 from cubelane.targets import TARGETS, Target
 
 KIB = 1024
@@ -177,11 +178,11 @@ def rings_of(function: FuncOp) -> Iterator[RingBytes]:
     """The rings whose slots lie in this core's memory."""
     sizes = {
         buffer: python_value(op.slot_size)
-        for op in function.walk()
+        for op in ops_in(function)
         if isinstance(op, InitializePipeOp)
         for buffer in (op.c2v_buffer, op.v2c_buffer)
     }
-    for op in function.walk():
+    for op in ops_in(function):
         if isinstance(op, ReserveBufferOp):
             size = python_value(op.size)
             slot = sizes.get(op.result) or size

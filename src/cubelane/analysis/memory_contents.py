@@ -22,6 +22,7 @@ from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import ReserveBufferOp
 from cubelane.ir.traits import InPlace, Splits, has_trait, trait_of
 from cubelane.ir.types import MemorySpace, TileType
+from cubelane.ir.walk import ops_in
 from cubelane.targets import Target
 
 CODE = "memory-address"
@@ -66,7 +67,7 @@ class MemoryContents:
     def _reserved(self) -> Iterator[Extent]:
         home = MemorySpace.MAT if kind_of(self.function) is FunctionKind.AIC else MemorySpace.VEC
         taken: list[Extent] = []
-        for op in self.function.walk():
+        for op in ops_in(self.function):
             if isinstance(op, ReserveBufferOp):
                 base = python_value(op.base)
                 ring = Extent(home, base, base + python_value(op.size))

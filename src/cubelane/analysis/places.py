@@ -20,6 +20,7 @@ from cubelane.ir.affinity import Affinity
 from cubelane.ir.narrowing import is_value
 from cubelane.ir.traits import RunsOnce, has_trait
 from cubelane.ir.types import TensorType
+from cubelane.ir.walk import ops_in
 
 
 class Places:
@@ -32,7 +33,7 @@ class Places:
         self._users: dict[SSAValue, Affinity] | None = None
         self._handles: TensorHandles
         last = Affinity.VECTOR
-        for op in function.walk():
+        for op in ops_in(function):
             if has_trait(op, RunsOnce):
                 self._announced[op] = last
             elif has_trait(op, MemoryWriteEffect) and place_of(op) in (Affinity.CUBE, Affinity.VECTOR):
@@ -55,7 +56,7 @@ class Places:
         if self._users is None:
             handles = self._handles = TensorHandles(self.function.body.block)
             self._users = {}
-            for op in self.function.walk():
+            for op in ops_in(self.function):
                 core = place_of(op)
                 roots = {handles[v] for v in op.operands if isinstance(v.type, TensorType)} - {None}
                 if core in (Affinity.CUBE, Affinity.VECTOR):

@@ -13,6 +13,7 @@ from cubelane.analysis.split_leaf import splits_of
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.traits import Split as Behaviour
 from cubelane.ir.types import DYNAMIC, TileType
+from cubelane.ir.walk import ops_in
 
 
 def is_crossing(op: Operation) -> bool:
@@ -42,7 +43,7 @@ def rebalanced_stride(axes: SplitAxes, block: Block) -> int | None:
 def _only_crossing(axes: SplitAxes, block: Block) -> tuple[int, int] | None:
     """Box and valid extent that all crossings to the lanes share; None where they differ or the cube gets one back."""
     found: set[tuple[int, int]] = set()
-    for op in block.walk():
+    for op in ops_in(block):
         if any(_cut(axes, op, index) for index in axes.needs.get(op, ())):
             return None
         if any(isinstance(axes[s], Replicated) and isinstance(axes[t], Split) for s, t in flows(op)):

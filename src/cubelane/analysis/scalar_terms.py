@@ -19,6 +19,7 @@ from cubelane.ir.diagnostic import Location
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import TensorType, TileType
+from cubelane.ir.walk import ops_in
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def control_slice(region: Region) -> set[SSAValue]:
     """The scalars that bounds and conditions of the region depend on, carries included."""
     wanted: set[SSAValue] = set()
     todo: list[SSAValue] = []
-    for op in region.walk():
+    for op in ops_in(region):
         todo += control_operands(op)
     while todo:
         value = todo.pop()

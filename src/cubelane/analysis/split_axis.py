@@ -30,6 +30,7 @@ from cubelane.analysis.split_rules import RULES
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.traits import has_trait
 from cubelane.ir.types import SplitMode, TileType
+from cubelane.ir.walk import ops_in
 
 __all__ = ["REPLICATED", "WHOLE", "Link", "Replicated", "Share", "Split", "SplitAxes", "Whole", "flows"]
 
@@ -89,7 +90,7 @@ class SplitAxes:
 
     def solve(self, block: Block) -> None:
         """Visits every op in program order, then again the users of every value whose share grew."""
-        for op in block.walk():
+        for op in ops_in(block):
             self._pending.append(op)
             self._queued.add(op)
         while self._pending:

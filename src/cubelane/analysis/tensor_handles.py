@@ -17,6 +17,7 @@ from cubelane.ir.kernel import Direction, direction_of
 from cubelane.ir.tile.movement import StoreOp
 from cubelane.ir.traits import has_trait
 from cubelane.ir.types import TensorType
+from cubelane.ir.walk import ops_in
 
 Functions = Mapping[str, FuncOp]
 """The functions of the program by name."""
@@ -168,10 +169,10 @@ def _writes(function: FuncOp, functions: Functions, known: Writes) -> frozenset[
 
 def _find_writes(function: FuncOp, functions: Functions, known: Writes) -> frozenset[int]:
     block = function.body.block
-    made = [r for op in function.walk() if not (op.operands or op.regions) for r in op.results]
+    made = [r for op in ops_in(function) if not (op.operands or op.regions) for r in op.results]
     handles = TensorHandles(block, functions, [r for r in made if isinstance(r.type, TensorType)])
     written = set[SSAValue]()
-    for op in function.walk():
+    for op in ops_in(function):
         if isinstance(op, CallOp):
             callee = functions.get(op.callee.string_value())
             positions = range(len(op.operands)) if callee is None else _writes(callee, functions, known)

@@ -25,7 +25,6 @@ from cubelane.ir.traits import (
 )
 from cubelane.ir.types import DTYPES, TensorType, is_float, promote
 
-
 PRODUCT_VALID = "(*{shape}[:-2], {lhs_valid}[-1 if {a_trans} else -2], {rhs_valid}[-2 if {b_trans} else -1])"
 """A product has the valid rows of its left operand and the valid columns of its right one."""
 

@@ -7,6 +7,7 @@ from xdsl.ir import Attribute
 from cubelane.ir import kernel
 from cubelane.ir.extents import extent_symbols
 from cubelane.ir.types import TensorType
+from cubelane.ir.walk import ops_in
 from cubelane.language.printing.functions import INDENT, FunctionText
 
 
@@ -37,7 +38,7 @@ def _symbols(function: FuncOp) -> set[str]:
         return {name for d in shape if isinstance(d, str) for name in extent_symbols(d)}
 
     found = {s for type_ in function.function_type.inputs for s in of(type_)}
-    for op in function.walk():
+    for op in ops_in(function):
         for result in op.results:
             found |= of(result.type)
     return found
@@ -53,7 +54,7 @@ def _callees_first(functions: list[FuncOp]) -> list[FuncOp]:
         if name in done or name in open_:
             return
         open_.add(name)
-        for op in by_name[name].walk():
+        for op in ops_in(by_name[name]):
             if isinstance(op, CallOp) and op.callee.root_reference.data in by_name:
                 visit(op.callee.root_reference.data)
         done[name] = by_name[name]

@@ -30,6 +30,7 @@ from cubelane.ir.tile.matrix import MatmulAccOp, MatmulOp
 from cubelane.ir.tile.movement import MoveOp, StoreOp
 from cubelane.ir.tile.shaping import AssembleOp, ExtractOp
 from cubelane.ir.types import Layout, MemorySpace, TileType
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.placement import Constants, base_name, build, insert, replace
 from cubelane.targets import A2A3, TARGETS, Target
 
@@ -208,7 +209,7 @@ class AutoTileMatmulL0(ModulePass):
         for function in functions_of(op):
             if not kind_of(function).in_core:
                 continue
-            products = [inner for inner in function.walk() if isinstance(inner, MatmulOp | MatmulAccOp)]
+            products = [inner for inner in ops_in(function) if isinstance(inner, MatmulOp | MatmulAccOp)]
             if products:
                 tiling = Tiling(function, target)
                 for product in products:

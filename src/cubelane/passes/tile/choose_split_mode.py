@@ -8,6 +8,7 @@ from xdsl.passes import ModulePass
 
 from cubelane.ir.kernel import SPLIT, FunctionKind, ScopeOp, SplitAttr, functions_of, kind_of
 from cubelane.ir.types import SplitMode
+from cubelane.ir.walk import ops_in
 
 MODES: dict[str, SplitMode] = {mode.name.lower(): mode for mode in SplitMode}
 """Split modes by their name on a command line."""
@@ -22,7 +23,7 @@ class ChooseSplitMode(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         split = SplitAttr.of(MODES[self.mode])
-        for inner in op.walk():
+        for inner in ops_in(op):
             if isinstance(inner, ScopeOp) and inner.split is not None:
                 inner.split = split
         for function in functions_of(op):

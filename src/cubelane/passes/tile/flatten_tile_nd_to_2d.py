@@ -24,6 +24,7 @@ from cubelane.ir.tile.movement import LoadOp, ReadOp, StoreOp, WriteOp
 from cubelane.ir.tile.shaping import AssembleOp, ReshapeOp, SliceOp, TransposeOp
 from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import DYNAMIC, TensorType, TileType
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.forward import ForwardRewrite
 from cubelane.passes.tile.placement import base_name, build, insert, replace
 
@@ -73,7 +74,7 @@ class Flattening(ForwardRewrite):
     def __init__(self, function: FuncOp):
         super().__init__(function.body.block)
         self._boxes: dict[Operation, tuple[int, ...]] = {}
-        for op in function.walk():
+        for op in ops_in(function):
             if isinstance(op, StoreOp | SliceOp | AssembleOp | ReadOp | WriteOp) and has_rank(op.operands[0]):
                 box = op.operands[0].type
                 assert isinstance(box, TileType)
@@ -239,7 +240,7 @@ class Flattening(ForwardRewrite):
 
 def needs_flattening(function: FuncOp) -> bool:
     """Whether a function has a tile of more than two axes, or a transpose without scratch."""
-    for op in function.walk():
+    for op in ops_in(function):
         if any(has_rank(result) for result in op.results) or (isinstance(op, TransposeOp) and op.tmp is None):
             return True
     return False

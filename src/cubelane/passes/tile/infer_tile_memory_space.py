@@ -15,6 +15,7 @@ from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import SplitRegionOp, functions_of, kind_of
 from cubelane.ir.tile.movement import MoveOp, StoreOp
 from cubelane.ir.types import MemorySpace, TensorType, TileType, dtype_name, implicit_layout
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.forward import ForwardRewrite
 from cubelane.passes.tile.placement import base_name, build, replace
 
@@ -47,7 +48,7 @@ class Inference(ForwardRewrite):
 
     def __init__(self, function: FuncOp):
         super().__init__(function.body.block)
-        self._has_regions = any(isinstance(op, SplitRegionOp) for op in function.walk())
+        self._has_regions = any(isinstance(op, SplitRegionOp) for op in ops_in(function))
         self._moved: list[dict[tuple[SSAValue, MemorySpace], SSAValue]] = []
 
     def enter_block(self, block: Block) -> None:

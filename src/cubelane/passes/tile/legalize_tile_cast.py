@@ -9,6 +9,7 @@ from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import functions_of, kind_of, target_name
 from cubelane.ir.tile.elementwise import CastOp
 from cubelane.ir.types import DTYPES, TileType, dtype_name
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.placement import base_name, build
 
 
@@ -44,5 +45,5 @@ class LegalizeTileCast(ModulePass):
             return
         for function in functions_of(op):
             if kind_of(function).in_core:
-                for cast in [inner for inner in function.walk() if isinstance(inner, CastOp)]:
+                for cast in [inner for inner in ops_in(function) if isinstance(inner, CastOp)]:
                     legalize(cast, target)

@@ -20,6 +20,7 @@ from cubelane.ir.tile.channel import FreeOp
 from cubelane.ir.tile.movement import MoveOp
 from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import Layout, MemorySpace, TileType
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.placement import build, insert
 from cubelane.targets import TARGETS, Target
 
@@ -74,7 +75,7 @@ def _anchor(copy: Copy, lifetimes: Lifetimes) -> Operation:
 def _free_views(buffers: TileBuffers, function: FuncOp) -> bool:
     """Copies the operands of views that could not be read from their bytes; whether there were any."""
     found = False
-    for op in [inner for inner in function.walk() if is_view(inner)]:
+    for op in [inner for inner in ops_in(function) if is_view(inner)]:
         source = viewed(op)
         problem = view_problem(op, buffers.lifetimes.is_whole(source))
         if problem is not None:

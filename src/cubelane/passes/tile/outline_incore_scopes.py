@@ -1,6 +1,5 @@
 """OutlineIncoreScopes: every `pl.at` scope becomes a function of its own (spec/front.md 3.4)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -27,6 +26,7 @@ from cubelane.ir.kernel import (
     kind_of,
 )
 from cubelane.ir.types import SplitMode
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.placement import insert
 from cubelane.passes.tile.simplify import drop_unused_outputs
 
@@ -48,7 +48,7 @@ def live_ins(body: Block) -> tuple[list[SSAValue], list[ConstantOp]]:
             else:
                 outside[operand] = None
 
-    for op in _walk(body):
+    for op in ops_in(body):
         if not is_part_of_expression(op):
             read(op)
         inside.update(op.results)
@@ -63,14 +63,9 @@ def is_part_of_expression(op: Operation) -> bool:
     return op.dialect_name() == Arith.name and not isinstance(op, ConstantOp) and op.results[0].name_hint is None
 
 
-def _walk(body: Block) -> Iterator[Operation]:
-    for op in body.ops:
-        yield from op.walk()
-
-
 def scope_attributes(scope: ScopeOp) -> dict[str, Attribute]:
     """The attributes of the function that a scope becomes; refuses a split of the scope beside split regions."""
-    regions = [op for op in scope.walk() if isinstance(op, SplitRegionOp)]
+    regions = [op for op in ops_in(scope) if isinstance(op, SplitRegionOp)]
     if regions and scope.split is not None:
         raise refuse(
             scope,
@@ -132,7 +127,7 @@ def _enter(body: Block, values: list[SSAValue], constants: list[ConstantOp]) -> 
         copy.location = constant.location
         copy.result.name_hint = constant.result.name_hint
         replacement[constant.result] = copy.result
-    for op in _walk(body):
+    for op in ops_in(body):
         for index, operand in enumerate(op.operands):
             if operand in replacement:
                 op.operands[index] = replacement[operand]
@@ -154,7 +149,7 @@ def outline(scope: ScopeOp, name: str, functions: Functions) -> FuncOp:
     results = [handles[value] or value for value in yielded]
     insert(ReturnOp(*results), end)
     body.erase_op(end)
-    for inner in reversed(list(_walk(body))):
+    for inner in reversed(ops_in(body)):
         if isinstance(inner, SplitRegionOp):
             drop_unused_outputs(inner)
 
@@ -186,7 +181,7 @@ class OutlineIncoreScopes(ModulePass):
                 self._outline_all(op, parent, names, functions)
 
     def _outline_all(self, program: ModuleOp, parent: FuncOp, names: Names, functions: dict[str, FuncOp]) -> None:
-        scopes = [scope for scope in parent.walk() if isinstance(scope, ScopeOp)]
+        scopes = [scope for scope in ops_in(parent) if isinstance(scope, ScopeOp)]
         for scope in scopes:
             outer = scope.parent_op()
             while outer is not None:

@@ -21,6 +21,7 @@ from cubelane.ir.tile.movement import MoveOp
 from cubelane.ir.tile.shaping import ReshapeOp
 from cubelane.ir.traits import NeedsRowMajor, has_trait
 from cubelane.ir.types import Layout, TileType
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.placement import at, base_name, build, retype
 
 ROW, NONE = Layout.ROW_MAJOR, Layout.NONE_BOX
@@ -107,7 +108,7 @@ class Repair:
 def resolve(function: FuncOp) -> None:
     """Repairs every op of a function that violates the layout it needs."""
     repair = Repair()
-    for op in [op for op in function.walk() if has_trait(op, NeedsRowMajor)]:
+    for op in [op for op in ops_in(function) if has_trait(op, NeedsRowMajor)]:
         if isinstance(op, SurfaceOp) and violates(op):
             repair.repair(op)
 

@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.surface import as_property, python_value
 from cubelane.ir.tile.channel import FreeOp, PopOp, transport_code
+from cubelane.ir.walk import ops_in
 
 
 class StampTfreeSplit(ModulePass):
@@ -20,7 +21,7 @@ class StampTfreeSplit(ModulePass):
     invalidated: ClassVar = frozenset[str]()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in op.walk():
+        for inner in ops_in(op):
             if isinstance(inner, FreeOp):
                 stamp(inner)
 

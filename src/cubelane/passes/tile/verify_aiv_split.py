@@ -20,6 +20,7 @@ from cubelane.ir.kernel import SPLIT_AIV, FunctionKind, SplitRegionOp, flag, fun
 from cubelane.ir.surface import SurfaceOp
 from cubelane.ir.traits import CoreAffinity, Fixed, Split, Splits, trait_of
 from cubelane.ir.types import MemorySpace, SplitMode, TileType
+from cubelane.ir.walk import ops_in
 
 PROPERTY = "AivSplitValid"
 
@@ -54,11 +55,11 @@ class _Function:
 
     def __init__(self, function: FuncOp):
         self.function = function
-        self.regions = {op for op in function.body.walk() if isinstance(op, SplitRegionOp)}
+        self.regions = {op for op in ops_in(function.body) if isinstance(op, SplitRegionOp)}
 
     def problems(self) -> Iterator[Diagnostic]:
         """The violations of the function."""
-        for op in self.function.body.walk():
+        for op in ops_in(self.function.body):
             region = self.region_of(op)
             if isinstance(op, SplitRegionOp):
                 yield from self.unmarked(op)

@@ -25,6 +25,7 @@ from cubelane.ir.tile.channel import (
     ReserveBufferOp,
 )
 from cubelane.ir.types import MemorySpace, TileType
+from cubelane.ir.walk import ops_in
 
 C2V, V2C = 1, 2
 IMPLICIT_SLOTS = {C2V: 8, V2C: 8, C2V | V2C: 4}
@@ -71,7 +72,7 @@ class _Program:
     def __init__(self, function: FuncOp, cube: bool):
         self.function, self.cube = function, cube
         self.core = "AIC" if cube else "AIV"
-        self.ops = list(function.walk())
+        self.ops = ops_in(function)
         self.inits = [op for op in self.ops if isinstance(op, InitializePipeOp)]
 
     def findings(self) -> list[Diagnostic]:

@@ -15,6 +15,7 @@ from cubelane.analysis.value_flow import Join, Slot
 from cubelane.ir import gm
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of
 from cubelane.ir.types import TensorType
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.convert_tensor_to_tile.accumulators import Accumulators
 from cubelane.passes.tile.convert_tensor_to_tile.operands import Operands
 from cubelane.passes.tile.convert_tensor_to_tile.rules import Rules
@@ -62,7 +63,7 @@ class Conversion(ForwardRewrite):
 
 def works_on_tensors(function: FuncOp) -> bool:
     """Whether a function holds tensor ops to convert."""
-    return any(isinstance(op, gm.TensorOp) and not isinstance(op, STAYS) for op in function.walk())
+    return any(isinstance(op, gm.TensorOp) and not isinstance(op, STAYS) for op in ops_in(function))
 
 
 class ConvertTensorToTile(ModulePass):

@@ -12,6 +12,7 @@ from cubelane.ir.tile.base import TileOp
 from cubelane.ir.tile.movement import LoadOp, MoveOp
 from cubelane.ir.tile.shaping import TransposeViewOp
 from cubelane.ir.types import DYNAMIC, MemorySpace, TensorType, TileType
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.placement import Constants, base_name, build
 
 SELF_LOADING = (gm.SliceOp, gm.ReadOp, gm.WriteOp, gm.DimOp, gm.AssembleOp, CallOp, ReturnOp, TileOp)
@@ -87,7 +88,7 @@ class Operands:
         self._constants = constants
         self._handles = handles
         self._written: dict[SSAValue, Operation] = {}
-        for op in body.walk():
+        for op in ops_in(body):
             slot = written_slot(op)
             root = None if slot is None else handles[op.operands[slot]]
             if root is not None:

@@ -22,6 +22,7 @@ from cubelane.ir.kernel import (
     kind_of,
     target_name,
 )
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.expand_mixed_kernel.callers import HandWrittenGroups, callers_by_kind, rewrite_group_calls
 from cubelane.passes.tile.expand_mixed_kernel.hand_written import stage_pushes
 from cubelane.passes.tile.expand_mixed_kernel.programs import Expansion, Programs
@@ -68,7 +69,7 @@ class ExpandMixedKernel(ModulePass):
         rewrite_group_calls(op, expanded)
         HandWrittenGroups(op, target).run()
         for function in functions_of(op):
-            for inner in function.walk():
+            for inner in ops_in(function):
                 inner.attributes.pop(PLACEMENT, None)
             if kind_of(function) is FunctionKind.AIV:
                 stage_pushes(function, target)

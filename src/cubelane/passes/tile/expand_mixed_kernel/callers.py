@@ -13,13 +13,14 @@ from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import DUAL_DISPATCH, EXTERNAL, FunctionKind, flag, functions_of, kind_of, set_flag, split_of
 from cubelane.ir.tile.channel import FreeOp, ImportPeerBufferOp, PopOp, PushOp, transport_code
 from cubelane.ir.types import SplitMode, TensorType
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.expand_mixed_kernel.programs import Programs, copied_parameters, like
 from cubelane.targets import Target
 
 
 def calls_in(function: FuncOp) -> Iterator[CallOp]:
     """All calls of a function, in loops and branches too."""
-    return (op for op in function.walk() if isinstance(op, CallOp))
+    return (op for op in ops_in(function) if isinstance(op, CallOp))
 
 
 def callee_of(call: CallOp) -> str:
@@ -112,7 +113,7 @@ class HandWrittenGroups:
             return False
         if EXTERNAL in function.attributes or flag(function, DUAL_DISPATCH) or split_of(function) is not SplitMode.NONE:
             return False
-        codes = [transport_code(op) for op in function.walk() if isinstance(op, PushOp | PopOp | FreeOp)]
+        codes = [transport_code(op) for op in ops_in(function) if isinstance(op, PushOp | PopOp | FreeOp)]
         return bool(codes) and not any(codes)
 
     def _fresh(self, name: str) -> str:
@@ -152,7 +153,7 @@ class HandWrittenGroups:
         name = names[member.sym_name.data]
         new = like(group, name, block, list(member.function_type.outputs.data))
         new.attributes, new.location = dict(member.attributes), member.location
-        for op in new.walk():
+        for op in ops_in(new):
             if isinstance(op, ImportPeerBufferOp) and isinstance(op.peer_func, StringAttr):
                 op.peer_func = StringAttr(names.get(op.peer_func.data, op.peer_func.data))
         parent = self.module.body.block

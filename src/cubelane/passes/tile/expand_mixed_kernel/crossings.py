@@ -18,6 +18,7 @@ from cubelane.ir.tile.channel import PopFromCubeOp, PopFromLanesOp, PushToCubeOp
 from cubelane.ir.tile.movement import MoveOp
 from cubelane.ir.tile.shaping import SetValidShapeOp
 from cubelane.ir.types import DYNAMIC, Layout, MemorySpace, SplitMode, TileType
+from cubelane.ir.walk import ops_in
 from cubelane.targets import Target
 
 MAT, VEC = MemorySpace.MAT, MemorySpace.VEC
@@ -165,7 +166,7 @@ class Lanes:
     def __init__(self, function: FuncOp):
         self.positions: dict[Operation, int] = {}
         self.indices: list[Operation] = []
-        for position, op in enumerate(function.body.walk()):
+        for position, op in enumerate(ops_in(function.body)):
             self.positions[op] = position
             if isinstance(op, SubblockIdxOp):
                 self.indices.append(op)

@@ -19,6 +19,7 @@ from cubelane.ir.tile.channel import (
     SubblockIdxOp,
 )
 from cubelane.ir.types import TileType
+from cubelane.ir.walk import ops_in
 
 C2V, V2C = 1, 2
 DEFAULT_SLOTS = 2
@@ -42,7 +43,7 @@ def pipes_of(cube: FuncOp, lanes: FuncOp) -> list[Pipe]:
     """The pipes that both programs use, in order of first use."""
     pipes: dict[int | None, Pipe] = {}
     for function in (cube, lanes):
-        for op in function.walk():
+        for op in ops_in(function):
             if isinstance(op, PushOp | PopOp):
                 number = python_value(op.properties.get("id"))
                 pipe = pipes.setdefault(number, Pipe(number))
@@ -112,7 +113,7 @@ class _Prologue:
 
 def set_up_pipes(stem: str, cube: FuncOp, lanes: FuncOp, slots: int) -> None:
     """Opens every pipe on both cores, unless the author did so."""
-    if any(is_setup(op) for function in (cube, lanes) for op in function.walk()):
+    if any(is_setup(op) for function in (cube, lanes) for op in ops_in(function)):
         return
     for pipe in pipes_of(cube, lanes):
         _Prologue(cube, stem, True, lanes.sym_name.data).open(pipe, slots)

@@ -30,6 +30,7 @@ from cubelane.ir.kernel import (
 )
 from cubelane.ir.tile.channel import ImportPeerBufferOp, ReserveBufferOp
 from cubelane.ir.types import SplitMode, TileType
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.expand_mixed_kernel.crossings import Crossing, CrossingWriter, Lanes, PipeOf
 from cubelane.passes.tile.expand_mixed_kernel.fences import FenceWriter
 from cubelane.passes.tile.expand_mixed_kernel.frees import FreeInserter
@@ -165,7 +166,7 @@ def _slots(function: FuncOp) -> int:
 
 
 def _refuse_scopes(function: FuncOp) -> None:
-    for op in function.walk():
+    for op in ops_in(function):
         if isinstance(op, BodyOp):
             raise refuse(
                 op,

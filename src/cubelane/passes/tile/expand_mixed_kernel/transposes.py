@@ -10,6 +10,7 @@ from cubelane.ir.kernel import REGION_VALIDATED, flag, split_of
 from cubelane.ir.surface import python_value
 from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import SplitMode, TileType
+from cubelane.ir.walk import ops_in
 
 
 def refuse_transposes(function: FuncOp) -> None:
@@ -17,7 +18,7 @@ def refuse_transposes(function: FuncOp) -> None:
     mode = split_of(function)
     if mode is SplitMode.NONE or flag(function, REGION_VALIDATED):
         return
-    for op in function.walk():
+    for op in ops_in(function):
         if _moves_axis(op, mode.axis):
             raise _refusal(function, op, mode)
 

@@ -16,6 +16,7 @@ from cubelane.ir.kernel import FunctionKind, functions_of, kind_of
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.signals import DeferWaitOp
 from cubelane.ir.traits import Split, Splits, trait_of
+from cubelane.ir.walk import ops_in
 
 WAITER = "kernel.deferred_waiter"
 LAUNCH_SHAPE = ("core_num", "sync_start")
@@ -26,7 +27,7 @@ LAUNCH = ("allow_early_resolve", "predicate", *LAUNCH_SHAPE)
 def refuse_wrong_waiters(module: ModuleOp) -> None:
     """Raises the first violation."""
     for function in functions_of(module):
-        first = next((op for op in function.walk() if isinstance(op, DeferWaitOp)), None)
+        first = next((op for op in ops_in(function) if isinstance(op, DeferWaitOp)), None)
         if first is not None:
             for problem in (*_of_function(function, first), *_of_callers(module, function)):
                 raise problem
@@ -54,7 +55,7 @@ def _of_function(function: FuncOp, first: DeferWaitOp) -> Iterator[Diagnostic]:
     for fact in LAUNCH_SHAPE:
         if f"kernel.{fact}" in function.attributes:
             yield _wrong(function, f"the deferred waiter `{name}` states {fact}", f"leave {fact} out")
-    for op in function.body.walk():
+    for op in ops_in(function.body):
         if not _only_registers(op):
             yield _wrong(
                 op,
@@ -80,7 +81,7 @@ def _reads_only(op: Operation) -> bool:
 def _of_callers(module: ModuleOp, function: FuncOp) -> Iterator[Diagnostic]:
     name = function.sym_name.data
     for caller in functions_of(module):
-        for call in caller.walk():
+        for call in ops_in(caller):
             if not isinstance(call, CallOp) or call.callee.string_value() != name:
                 continue
             if kind_of(caller) is not FunctionKind.ORCHESTRATION:

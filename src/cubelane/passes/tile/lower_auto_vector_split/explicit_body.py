@@ -17,6 +17,7 @@ from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import Split as Behaviour
 from cubelane.ir.traits import Splits, trait_of
 from cubelane.ir.types import DYNAMIC, SplitMode, TileType
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.lower_auto_vector_split.crossing import Crossing, gather, remove, shard
 from cubelane.passes.tile.lower_auto_vector_split.lane_math import LaneMath
 from cubelane.passes.tile.lower_auto_vector_split.revalidate import revalidate
@@ -39,7 +40,7 @@ def check(block: Block, mode: SplitMode) -> None:
     values = LaneValues(block, mode.axis)
     if values.offenders:
         _refuse_mixed_width(values.offenders, mode)
-    for op in block.walk():
+    for op in ops_in(block):
         behaviour = behaviour_of(op)
         if behaviour is Behaviour.TRANSPOSES:
             _check_transpose(op, mode)

@@ -22,6 +22,7 @@ from cubelane.ir.tile.shaping import AssembleOp, SetValidShapeOp, SliceOp
 from cubelane.ir.traits import Meaning, trait_of
 from cubelane.ir.traits import Split as Behaviour
 from cubelane.ir.types import DYNAMIC, Layout, TileType
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.lower_auto_vector_split.crossing import Crossing, gather, remove, shard
 from cubelane.passes.tile.lower_auto_vector_split.lane_math import LaneMath
 from cubelane.passes.tile.lower_auto_vector_split.operands import operands, set_operands
@@ -48,7 +49,7 @@ class Halver:
 
     def run(self, block: Block) -> None:
         """Rewrites the body in place; every op is visited once."""
-        ops = list(block.walk())
+        ops = ops_in(block)
         for op in ops:
             self._measure(op)
         for op in ops:

@@ -2,13 +2,15 @@
 
 from xdsl.dialects.func import FuncOp
 
+from cubelane.ir.walk import ops_in
+
 BASE = "subblock_idx"
 
 
 def assigned_names(function: FuncOp) -> set[str]:
     """Names of parameters and assigned variables; loop variables and carries do not count (4.2 step 2)."""
     names = {arg.name_hint for arg in function.body.block.args}
-    for op in function.body.walk():
+    for op in ops_in(function.body):
         if not op.regions:
             names.update(result.name_hint for result in op.results)
     return {name for name in names if name}
@@ -17,7 +19,7 @@ def assigned_names(function: FuncOp) -> set[str]:
 def all_names(function: FuncOp) -> set[str]:
     """Every name of a body (4.7 step 1)."""
     names = {arg.name_hint for arg in function.body.block.args}
-    for op in function.body.walk():
+    for op in ops_in(function.body):
         names.update(result.name_hint for result in op.results)
         names.update(arg.name_hint for region in op.regions for block in region.blocks for arg in block.args)
     return {name for name in names if name}

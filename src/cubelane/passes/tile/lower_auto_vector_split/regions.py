@@ -30,6 +30,7 @@ from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import RunsOnce, Splits, has_trait, trait_of
 from cubelane.ir.traits import Split as Behaviour
 from cubelane.ir.types import DTYPES, SplitMode
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.lower_auto_vector_split import explicit_body
 from cubelane.passes.tile.lower_auto_vector_split.halving import Halver
 from cubelane.passes.tile.lower_auto_vector_split.naming import all_names, fresh_name
@@ -37,7 +38,7 @@ from cubelane.passes.tile.lower_auto_vector_split.naming import all_names, fresh
 
 def regions_of(function: FuncOp) -> list[SplitRegionOp]:
     """The split regions of a function, outermost first."""
-    return [op for op in function.body.walk() if isinstance(op, SplitRegionOp)]
+    return [op for op in ops_in(function.body) if isinstance(op, SplitRegionOp)]
 
 
 def applies_to(function: FuncOp) -> bool:
@@ -50,7 +51,7 @@ def lower(function: FuncOp) -> None:
     regions = regions_of(function)
     for region in regions:
         _refuse_nesting(region)
-    for op in function.body.walk():
+    for op in ops_in(function.body):
         if isinstance(op, ScopeOp):
             raise refuse(
                 op,
@@ -89,7 +90,7 @@ def _refuse_nesting(region: SplitRegionOp) -> None:
 
 def _lower_region(function: FuncOp, region: SplitRegionOp, taken: set[str]) -> None:
     mode, block = region.mode.mode, region.body.block
-    ops = list(block.walk())
+    ops = ops_in(block)
     boundaries = [op for op in ops if _is_boundary(op)]
     if mode is SplitMode.NONE:
         _refuse_boundaries(boundaries)
@@ -146,7 +147,7 @@ def _share_out(function: FuncOp, region: SplitRegionOp, taken: set[str]) -> None
 
 def _refuse_lane_use(block: Block, mode: SplitMode) -> None:
     """A body that is shared out automatically is written full width; a lane index in it would count twice."""
-    for op in block.walk():
+    for op in ops_in(block):
         if not isinstance(op, SubblockIdxOp):
             continue
         for use in op.results[0].uses:

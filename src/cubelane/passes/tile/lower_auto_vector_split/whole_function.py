@@ -22,6 +22,7 @@ from cubelane.ir.kernel import (
 )
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.types import DTYPES, SplitMode
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.lower_auto_vector_split.halving import Halver
 from cubelane.passes.tile.lower_auto_vector_split.naming import assigned_names, fresh_name
 from cubelane.passes.tile.lower_auto_vector_split.regions import place_once
@@ -53,12 +54,12 @@ def lower(function: FuncOp) -> None:
     first = block.first_op
     assert first is not None
     block.insert_op_before(lane, first)
-    place_once(block.walk(), "aic")
+    place_once(ops_in(block), "aic")
     stamp(function, mode)
 
 
 def _refuse_scopes(function: FuncOp) -> None:
-    for op in function.body.walk():
+    for op in ops_in(function.body):
         if isinstance(op, ScopeOp):
             raise refuse(
                 op,

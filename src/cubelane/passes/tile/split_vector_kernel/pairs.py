@@ -36,6 +36,7 @@ from cubelane.ir.tile.making import CreateOp
 from cubelane.ir.tile.movement import MoveOp
 from cubelane.ir.tile.shaping import SetValidShapeOp
 from cubelane.ir.types import DYNAMIC, MemorySpace, SplitMode, TileType
+from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.expand_mixed_kernel.crossings import Crossing, CrossingWriter, Lanes, PipeOf
 from cubelane.passes.tile.expand_mixed_kernel.frees import FreeInserter
 from cubelane.passes.tile.expand_mixed_kernel.programs import copied_parameters
@@ -48,7 +49,7 @@ IMPLICIT_SLOTS = {1: 8, 2: 8, 3: 4}
 
 def transports(function: FuncOp) -> Iterator[PushOp | PopOp]:
     """The pushes and pops of a program, in order."""
-    return (op for op in function.walk() if isinstance(op, PushOp | PopOp))
+    return (op for op in ops_in(function) if isinstance(op, PushOp | PopOp))
 
 
 def standalone_mode(function: FuncOp) -> SplitMode:
@@ -124,13 +125,13 @@ class _Lanes:
         """The shallowest ring."""
         slots = [
             python_value(op.properties.get("slot_num")) or IMPLICIT_SLOTS[python_value(op.dir_mask) or 3]
-            for op in self.function.walk()
+            for op in ops_in(self.function)
             if isinstance(op, InitializePipeOp)
         ]
         return min(slots, default=2)
 
     def _read_as_mixed(self) -> None:
-        for op in list(self.function.walk()):
+        for op in ops_in(self.function):
             if isinstance(op, FreeOp):
                 op.detach()
                 op.erase()

@@ -17,6 +17,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.surface import Bound, Kind, Parameter, SurfaceOp, a_value, keyword, python_value
 from cubelane.ir.tile.base import TileOp, need_rank, wrong
 from cubelane.ir.traits import (
@@ -165,7 +166,7 @@ class PushOp(TileOp):
     @classmethod
     def result_type(cls, call: Bound) -> None:
         call.tile("tile")
-        _code(call)
+        check_code(call["split"], cls.TO_LANES)
 
 
 class PopOp(TileOp):
@@ -196,6 +197,10 @@ class PopOp(TileOp):
         """The slot must fit its side, and every run-time extent must be given."""
         type_ = self.results[0].type
         assert isinstance(type_, TileType)
+        try:
+            check_code(transport_code(self), self.TO_LANES)
+        except Diagnostic as problem:
+            raise VerifyException(problem.message) from problem
         if type_.memory not in (None, VEC if self.TO_LANES else MAT):
             raise VerifyException(f"{self.name} pops into {'vec' if self.TO_LANES else 'mat'}, not {type_.memory}")
         if len(self.valid) != type_.valid.count(DYNAMIC):
@@ -248,9 +253,16 @@ class InitializePipeOp(SurfaceOp):
             raise wrong("a pipe needs dir_mask 1, 2 or 3 and a positive slot_size")
 
 
-def _code(call: Bound) -> None:
-    if call["split"] not in range(5):
-        raise wrong(f"the transport code is 0 to 4, not {call['split']}")
+def check_code(code: int, to_lanes: bool) -> None:
+    """Refuses a transport code that the direction does not have: the odd ones exist from cube to lanes only."""
+    if code not in range(5):
+        raise wrong(f"the transport code is 0 to 4, not {code}", instead="split=1 for rows, split=2 for columns")
+    if code > 2 and not to_lanes:
+        raise wrong(
+            f"the transport code {code} exists from the cube to the lanes only",
+            "the lanes join equal halves; the odd codes place a lane 1 that has one cell fewer",
+            instead=f"split={code - 2}, with halves of the same size",
+        )
 
 
 def transport_code(op: IRDLOperation) -> int:

@@ -1,4 +1,4 @@
-"""What users report of the two cores and their channel (cases C and D; E and H are in test_cases_order.py), one test each with the right answer.
+"""What users report of two cores and their channel (cases C and D; E and H: test_cases_order.py), one test each.
 
 The names carry the case id. Every accepted kernel goes through all passes, its protocol is proven, and it runs under
 several schedules against the oracle.

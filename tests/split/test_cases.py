@@ -1,9 +1,19 @@
-"""What users report (cases A and B), one test each with the right answer; the names carry the case id.
+"""What users report (cases A and B), one test each with the right answer; the names carry the case id."""
 
-B06 (hand-written pipes) and B08 (odd codes on the way to the cube) belong to the passes behind this one.
-"""
-
+import numpy as np
 import pytest
+from xdsl.dialects.builtin import StringAttr
+
+from cubelane.check.execute import run_group, run_reference
+from cubelane.check.protocol import check_protocol
+from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.kernel import SPLIT, functions_of
+from cubelane.language import parse
+from cubelane.passes import pipeline
+from tests.expand.auto import Auto
+from tests.expand.stages import finished
+from tests.expand.test_programs import PAIR
+from tests.expand.test_projection import inputs
 
 from .kernels import Kernel, ops, value
 
@@ -87,6 +97,64 @@ return o
     assert ops(module, "tile.aic_gather")[0].results[0].type.shape == (1, 16)
 
 
+PIPELINE_KERNELS = {
+    "bias": Auto(
+        "acc = pl.matmul(x, w, out_dtype=pl.FP32)\nout[:] = pl.add(acc, 1.0)",
+        {"x": ([32, 16], "FP16"), "w": ([16, 24], "FP16")},
+        {"out": ([32, 24], "FP32")},
+    ),
+    "there and back": Auto(
+        "p = pl.cast(pl.exp(pl.mul(pl.matmul(x, w, out_dtype=pl.FP32), 0.1)), pl.FP16)\n"
+        "out[:] = pl.matmul(p, u, out_dtype=pl.FP32)",
+        {"x": ([32, 16], "FP16"), "w": ([16, 32], "FP16"), "u": ([32, 16], "FP16")},
+        {"out": ([32, 16], "FP32")},
+    ),
+    "region": Auto(
+        "acc = pl.matmul(x, w, out_dtype=pl.FP32)\nfor lane in pl.split_aiv(2, mode=pl.SplitMode.UP_DOWN):\n"
+        "    h = pl.aiv_shard(acc)\n    out[lane * 16 : lane * 16 + 16, :] = pl.add(h, 1.0)",
+        {"x": ([32, 16], "FP16"), "w": ([16, 24], "FP16")},
+        {"out": ([32, 24], "FP32")},
+        mode=None,
+    ),
+}
+PASSES = [stage.name for stage in pipeline.PASSES]
+
+
+@pytest.mark.parametrize("target", ["a2a3", "a5"])
+@pytest.mark.parametrize("left_out", PASSES)
+@pytest.mark.parametrize("name", PIPELINE_KERNELS)
+def test_a08_pipeline_without_one_pass_is_right_or_refused(name: str, left_out: str, target: str) -> None:
+    right_or_refused(PIPELINE_KERNELS[name], [p for p in PASSES if p != left_out], target)
+
+
+@pytest.mark.parametrize("first", range(len(PASSES) - 1))
+@pytest.mark.parametrize("name", PIPELINE_KERNELS)
+def test_a08_pipeline_with_two_passes_exchanged_is_right_or_refused(name: str, first: int) -> None:
+    order = list(PASSES)
+    order[first], order[first + 1] = order[first + 1], order[first]
+    right_or_refused(PIPELINE_KERNELS[name], order, "a5")
+
+
+def right_or_refused(case: Auto, passes: list[str], target: str) -> None:
+    """Runs a pipeline of the user's own making: the right numbers, or a Diagnostic with a place."""
+    module = case.parsed()
+    module.attributes["kernel.target"] = StringAttr(target)
+    try:
+        for name in passes:
+            pipeline.pass_named(name)(module)
+        module.verify()
+        result = run_group(module, case.inputs)
+    except Diagnostic as problem:
+        assert problem.location.line > 0, problem
+        return
+    if result.findings:
+        assert all(finding.location.line > 0 for finding in result.findings)
+        return
+    wanted = run_reference(case.parsed(), case.inputs)
+    for output, array in wanted.items():
+        np.testing.assert_allclose(result.outputs[output], array, rtol=2e-3, atol=2e-3)
+
+
 BLOCKS = """
 for k, (t,) in pl.range({trips}, init_values=(y,)):
     a = pl.tile.slice(v, [{rows}, 24], [k * {rows}, 0])
@@ -118,6 +186,17 @@ def test_a12_split_applies_only_where_cube_and_vector_meet() -> None:
     module = Cube("").parsed()
     before = str(module)
     assert str(Cube("").lowered()) == before
+
+
+def test_a12_pure_vector_scope_beside_a_mixed_one_keeps_its_odd_row_and_loses_its_split() -> None:
+    case = Auto(
+        "z = pl.full([1, 16], dtype=pl.FP32, value=2.0)\nout[:] = pl.add(z, 1.0)",
+        {"x": ([32, 16], "FP16")},
+        {"out": ([1, 16], "FP32")},
+    )
+    case.check()
+    (kernel,) = (f for f in functions_of(case.compiled().module) if f.sym_name.data == "main_incore_0")
+    assert SPLIT not in kernel.attributes and str(kernel.attributes["kernel.kind"]).endswith("<aiv>")
 
 
 GATHERED = """
@@ -205,3 +284,49 @@ def test_b10_tail_block(total: int) -> None:
     return o, w1
     """
     Kernel(body, parameters={"b": "pl.Tensor[[24, 24], pl.FP32]"}, outputs={"y": (24, 24), "u": (32, 24)}).check()
+
+
+def ragged_pair(valid: int, code: int = 1) -> str:
+    """The hand-written pair whose cube pushes `valid` of 16 rows."""
+    text = PAIR.format(code=code).replace(
+        "pl.tile.load(x, [0, 0], [16, 16], target", f"pl.tile.load(x, [0, 0], [16, 16], [{valid}, 16], target"
+    )
+    return text.replace(
+        "pl.Tile[[16, 32], pl.FP32, pl.Mem.Vec]",
+        f"pl.Tile[[16, 32], pl.FP32, pl.Mem.Vec, pl.TileView(valid_shape=[{valid}, 32])]",
+    )
+
+
+@pytest.mark.parametrize("target", ["a2a3", "a5"])
+@pytest.mark.parametrize("valid", [1, 7, 8, 9, 12, 15, 16])
+def test_b06_hand_written_pair_of_a_ragged_tile(valid: int, target: str) -> None:
+    """Lane 1 may hold nothing and takes part all the same; bands that no code places are refused."""
+    lanes = (min(valid, 8), max(valid - 8, 0))
+    if lanes[1] and lanes[0] - lanes[1] > 1:
+        with pytest.raises(Diagnostic) as refusal:
+            finished(ragged_pair(valid), target)
+        assert refusal.value.code == "shard-lanes" and refusal.value.location.line > 0 and refusal.value.instead
+        return
+    module = finished(ragged_pair(valid), target)
+    (verdict,) = check_protocol(module)
+    assert not verdict.findings
+    given = {name: array for name, array in inputs().items() if name in "xwy"}
+    result = run_group(module, given)
+    assert not result.findings, result.findings[0]
+    wanted = given["y"].copy()
+    wanted[:valid] = given["x"][:valid, :16].astype(np.float32) @ given["w"][:16].astype(np.float32) + 1
+    np.testing.assert_array_equal(result.outputs["y"], wanted)
+    pops = [(e.agent, e.kind) for e in result.events if e.kind in ("pop", "free")]
+    assert sorted(pops) == [(lane, kind) for lane in ("AIV0", "AIV1") for kind in ("free", "pop")]
+
+
+@pytest.mark.parametrize("op", ["pl.tile.tpush_to_aic(e, split={code})", "{pop} = pl.tile.tpop_from_aiv(split={code})"])
+@pytest.mark.parametrize("code", [3, 4])
+def test_b08_odd_codes_exist_from_the_cube_to_the_lanes_only(code: int, op: str) -> None:
+    line = op.format(code=code, pop="m: pl.Tile[[16, 32], pl.FP32, pl.Mem.Mat]")
+    text = PAIR.format(code=1).replace("pl.system.tfree_to_aic(v)", f"pl.system.tfree_to_aic(v)\n        {line}")
+    with pytest.raises(Diagnostic) as refusal:
+        parse(text, filename="kernel.py")
+    assert refusal.value.location.line == text.split("\n").index(f"        {line}") + 1
+    assert str(code) in refusal.value.message and refusal.value.instead
+    finished(PAIR.format(code=code), "a5")

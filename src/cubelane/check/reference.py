@@ -213,12 +213,15 @@ class Reference:
             values.update(zip(before.args, current, strict=True))
             go, *forwarded = self._block(before, values)
             if self._diverges([go := one_for_all(go)], op):
-                start = current
-                return self._lane_by_lane(lambda: self._turns(op, values, [self._mine(v) for v in start]))
+                return self._each_on(op, values, current)
             if not go:
                 return forwarded
             values.update(zip(after.args, forwarded, strict=True))
             current = self._block(after, values)
+
+    def _each_on(self, op: scf.WhileOp, values: Values, current: list[Any]) -> list[Any]:
+        """Each lane turns on by itself from the values of a turn."""
+        return self._lane_by_lane(lambda: self._turns(op, values, [self._mine(v) for v in current]))
 
     def _if(self, op: scf.IfOp, values: Values) -> None:
         if self._diverges([self._get(op.cond, values)], op):

@@ -14,6 +14,7 @@ from cubelane.cli.boundary import CommandLineError, report
 from cubelane.cli.options import show_text
 from cubelane.report.console import show_table
 from cubelane.report.terminal import render_json
+from cubelane.report.timing import show_timing, timing_json
 
 
 def _read(given: argparse.Namespace) -> MicroProgram:
@@ -32,11 +33,17 @@ def compile_file(given: argparse.Namespace) -> int:
     verdict = judge_micro(program)
     if given.folder:
         _write(Path(given.folder), program, verdict)
+    timeline = None if verdict.findings else verdict.run.timeline
+    if given.trace and timeline is not None:
+        write_text(Path(given.trace), json.dumps(timeline.chrome_trace(), indent=None, separators=(",", ":")) + "\n")
+    timed = None if given.no_timing or timeline is None or not timeline.events else timeline
     if given.format == "json":
-        print(json.dumps(_facts(verdict), indent=1))
+        print(json.dumps(_facts(verdict) | ({} if timed is None else {"timing": timing_json(timed)}), indent=1))
     else:
         show_table(HEADER, [verdict.row()])
         _tell(verdict)
+        if timed is not None:
+            show_timing(timed, waiting="waiting for a flag")
     return 0 if verdict.equal else 1
 
 

@@ -5,18 +5,19 @@ from typing import Any
 from cubelane.report.console import show_table
 from cubelane.sim.timeline import Timeline
 
-HEADER = ("core", "busy", "computing", "waiting for a ring", "idle")
 
+def show_timing(timeline: Timeline, unsplit: int | None = None, waiting: str = "waiting for a ring") -> None:
+    """Prints busy, waiting and idle per core, overlap, speed-up, bytes over each path.
 
-def show_timing(timeline: Timeline, unsplit: int | None = None) -> None:
-    """Prints busy, waiting and idle per core, overlap, speed-up, bytes over each path."""
+    `waiting` names what the cores wait for.
+    """
     total = timeline.cycles
     print(
         f"timing model (an estimate, not a measurement): {total:,} cycles, {timeline.microseconds:.1f} us at "
         f"{timeline.clock_ghz} GHz"
     )
     show_table(
-        HEADER,
+        ("core", "busy", "computing", waiting, "idle"),
         [(t.agent, *(_percent(c, total) for c in (t.busy, t.computing, t.waiting, t.idle))) for t in timeline.times()],
     )
     print(f"cube and lanes overlap {100 * timeline.overlap():.0f} % of the time{_speedup(total, unsplit)}")

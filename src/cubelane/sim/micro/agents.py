@@ -51,6 +51,8 @@ class Agent:
         self.clock = Clock(number - group.offset, group.agents)
         self._known: tuple[Stamp, Array] | None = None
         self.last_seen: Stamp | None = None
+        self.time, self.cause, self.reason, self.waited = 0, -1, "issue", 0
+        """In the timing model: when it is free, by which event, why, and for how long a message kept it."""
 
     @property
     def name(self) -> str:
@@ -75,6 +77,18 @@ class Agent:
             self.clock.acquire(stamp)
             self.last_seen = stamp
 
+    def hold(self, time: int, cause: int, reason: str) -> None:
+        """It cannot go on before a time."""
+        if time > self.time:
+            if reason != "issue":
+                self.waited += time - self.time
+            self.time, self.cause, self.reason = time, cause, reason
+
+    def hear(self, message: "Message", handshake: int = 0) -> None:
+        """Learns what a message carries and when it came."""
+        self.acquire(message.stamp)
+        self.hold(message.time + handshake, message.cause, "flag")
+
 
 @dataclass
 class Item:
@@ -86,6 +100,9 @@ class Item:
     wait: Wait | None = None
     gives: object = None
     """The flag, signal or release that this op sets."""
+    time: int = 0
+    cause: int = -1
+    """When it was issued in the timing model, and the event that let the scalar unit come to it."""
 
 
 class Queue(Agent):
@@ -104,6 +121,7 @@ class Queue(Agent):
         """Runs the next item; its place."""
         item = self.items[0]
         self.acquire(item.stamp)
+        self.hold(item.time, item.cause, "issue")
         item.run(self)
         self.items.popleft()
         self.ran += 1
@@ -153,11 +171,18 @@ class Scalar(Agent):
 
 @dataclass
 class Message:
-    """One set of a flag or signal."""
+    """One set of a flag or signal, or one release of a buffer."""
 
     stamp: Stamp
     agent: str
     place: int
+    time: int
+    cause: int
+
+    @staticmethod
+    def by(agent: Agent, place: int) -> "Message":
+        """What an agent sends now."""
+        return Message(agent.clock.release(), agent.name, place, agent.time, agent.cause)
 
 
 @dataclass
@@ -188,4 +213,4 @@ class Semaphore:
 class Release:
     """One `rls_buf`: done when its queue has come to it."""
 
-    stamp: Stamp | None = None
+    message: Message | None = None

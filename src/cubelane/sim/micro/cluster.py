@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from cubelane.sim.micro.board import Board
 from cubelane.sim.micro.clock import joined
 from cubelane.sim.micro.elements import Array
 from cubelane.sim.micro.memory import Fault, Fresh, GlobalMemory, Memory, Region
+from cubelane.sim.micro.timing import Priced, Stopwatch
 
 KIB = 1024
 CUBE_QUEUES = (Pipe.MTE2, Pipe.MTE1, Pipe.M, Pipe.FIX)
@@ -52,6 +53,16 @@ def _machine(ub: int, l0c: int, nz: bool) -> Machine:
 
 
 MACHINES = {"a5": _machine(256, 256, True), "a3": _machine(192, 128, False), "a2": _machine(192, 128, False)}
+
+
+class Work(Priced, Protocol):
+    """What a queue does with memory."""
+
+    def run(self, core: "Core", agent: Agent, place: int) -> None:
+        """Does it."""
+        ...
+
+
 _CUBE_MEMORIES = (Space.L1, Space.L0A, Space.L0B, Space.L0C, Space.BT, Space.FB)
 
 
@@ -117,7 +128,19 @@ class Core:
     ) -> None:
         """Puts an op into a queue."""
         self.issued += 1
-        self.queue(pipe).items.append(Item(place, self.scalar.issue_stamp(), run, wait, gives))
+        unit = self.scalar
+        unit.time += self.group.watch.rates.issue
+        self.queue(pipe).items.append(Item(place, unit.issue_stamp(), run, wait, gives, unit.time, unit.cause))
+
+    def send(self, pipe: Pipe, place: int, work: Work) -> None:
+        """Puts a transfer or product into a queue."""
+        watch = self.group.watch
+
+        def run(agent: Agent) -> None:
+            watch.work(agent, place, work.price(watch.rates))
+            work.run(self, agent, place)
+
+        self.issue(pipe, place, run)
 
     # --- flags -----------------------------------------------------------------------------------------------
 
@@ -139,7 +162,7 @@ class Core:
             unordered = last is not None and not _before(last, agent)
             if flag.pending or unordered:
                 board.reused(flag, agent, place)
-            flag.pending.append(Message(agent.clock.release(), agent.name, place))
+            flag.pending.append(Message.by(agent, place))
             flag.sets, flag.last_set = flag.sets + 1, place
 
         if source is Pipe.S:
@@ -154,8 +177,7 @@ class Core:
         wait = Wait(lambda: bool(flag.pending), lambda: _never(flag, self.group.board), (flag,))
 
         def pass_(agent: Agent) -> None:
-            message = flag.pending.popleft()
-            agent.acquire(message.stamp)
+            agent.hear(flag.pending.popleft())
             local = agent.number - agent.group.offset
             flag.last_wait = (local, agent.clock.now[local], place)
             agent.clock.release()
@@ -179,7 +201,7 @@ class Core:
         semaphore, board = self.group.semaphore(self, number, True), self.group.board
 
         def fire(agent: Agent) -> None:
-            semaphore.pending.append(Message(agent.clock.release(), agent.name, place))
+            semaphore.pending.append(Message.by(agent, place))
             semaphore.sets, semaphore.last_set = semaphore.sets + 1, place
             if len(semaphore.pending) > 15:
                 board.overflow(semaphore, agent, place)
@@ -192,7 +214,7 @@ class Core:
         wait = Wait(lambda: bool(semaphore.pending), lambda: _never(semaphore, self.group.board), (semaphore,))
 
         def pass_(agent: Agent) -> None:
-            agent.acquire(semaphore.pending.popleft().stamp)
+            agent.hear(semaphore.pending.popleft(), self.group.watch.rates.handshake)
             semaphore.waits += 1
 
         self.issue(pipe, place, pass_, wait)
@@ -213,6 +235,8 @@ class Core:
 
         def learn(agent: Agent) -> None:
             agent.acquire(joined([q.clock.release() for q in self.queues.values()]))
+            for queue in self.queues.values():
+                agent.hold(queue.time, queue.cause, "barrier")
 
         return self._blocked(wait, learn)
 
@@ -220,15 +244,15 @@ class Core:
         """Issues `get_buf` in mode 0: waits for every release of the buffer that the program wrote before it."""
         releases = [r for p, r in self.buffers.get(number, {}).items() if p is not pipe]
         wait = Wait(
-            lambda: all(r.stamp is not None for r in releases),
+            lambda: all(r.message is not None for r in releases),
             lambda: f"buffer {number} to be released",
             tuple(releases),
         )
 
         def learn(agent: Agent) -> None:
             for release in releases:
-                assert release.stamp is not None
-                agent.acquire(release.stamp)
+                assert release.message is not None
+                agent.hear(release.message)
 
         self.issue(pipe, place, learn, wait)
 
@@ -237,7 +261,7 @@ class Core:
         release = self.buffers.setdefault(number, {})[pipe] = Release()
 
         def fire(agent: Agent) -> None:
-            release.stamp = agent.clock.release()
+            release.message = Message.by(agent, place)
 
         self.issue(pipe, place, fire, gives=release)
 
@@ -263,9 +287,9 @@ class Group:
     """The cores of one core group and the order in which they run."""
 
     def __init__(self, number: int, groups: int, lanes: int, cube: bool, machine: Machine, gm: GlobalMemory,
-                 board: Board):  # fmt: skip
+                 board: Board, watch: Stopwatch):  # fmt: skip
         self.number, self.groups, self.lanes = number, groups, lanes
-        self.machine, self.gm, self.board = machine, gm, board
+        self.machine, self.gm, self.board, self.watch = machine, gm, board, watch
         offset = number * AGENTS_PER_GROUP
         self.numbering = Numbering(offset, AGENTS_PER_GROUP + 1, groups * AGENTS_PER_GROUP + 1)
         prefix = f"group {number} " if groups > 1 else ""

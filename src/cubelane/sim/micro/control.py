@@ -16,6 +16,7 @@ from cubelane.sim.micro.cluster import Core
 from cubelane.sim.micro.elements import dtype_of, element_of
 from cubelane.sim.micro.memory import Region
 from cubelane.sim.micro.program import Control, Units, not_modelled
+from cubelane.sim.micro.timing import Price
 
 Values = Sequence[Any]
 
@@ -101,6 +102,7 @@ def _load(op: PtoOp, arch: str) -> Control:
         memory, region = core.at(space, Region(values[0] + values[1] * kind.itemsize, kind.itemsize))
         data, defined = memory.read(region, core.scalar.who(place))
         core.scalar.touched()
+        core.group.watch.work(core.scalar, place, Price(core.group.watch.rates.scalar))
         if defined is not None:
             core.group.board.undefined(core.scalar, place, "reads bytes")
         value = data.view(kind)[0]
@@ -119,6 +121,7 @@ def _store(op: PtoOp, arch: str) -> Control:
         memory, region = core.at(space, Region(start + offset * kind.itemsize, kind.itemsize))
         memory.write(region, np.array([value], kind).view(np.uint8), core.scalar.who(place))
         core.scalar.touched()
+        core.group.watch.work(core.scalar, place, Price(core.group.watch.rates.scalar))
 
     return run
 

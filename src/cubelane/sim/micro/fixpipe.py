@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from cubelane.ir.pto.op import PtoOp
-from cubelane.ir.pto.spaces import Pipe, Space
+from cubelane.ir.pto.spaces import Space
 from cubelane.ir.pto.types import PtrType
 from cubelane.sim.micro.agents import Agent
 from cubelane.sim.micro.cluster import Core
 from cubelane.sim.micro.elements import Array, DType, dtype_of, element_of, is_float
 from cubelane.sim.micro.matrix import FRACTAL, largest
 from cubelane.sim.micro.memory import Fault, Region
-from cubelane.sim.micro.program import Issue, Units, not_modelled
+from cubelane.sim.micro.program import Decode, Units, not_modelled
+from cubelane.sim.micro.timing import Price, transfer
 from cubelane.sim.micro.transfers import UNIT, Operands, aligned
+from cubelane.targets.rates import Rates
 
 Values = Sequence[Any]
 SPACES = {"mte_l0c_ub": Space.UB, "mte_l0c_l1": Space.L1, "mte_l0c_gm": Space.GM}
@@ -110,6 +112,11 @@ class WayOut:
     lane: int | None = None
     row_kinds: dict[str, DType] = field(default_factory=dict[str, DType])
     keeps_nan: bool = False
+
+    def price(self, rates: Rates) -> Price:
+        """By the bytes that arrive."""
+        size = self.loop3[0] * self.m * self.n * self.modes.target.itemsize
+        return transfer(rates, Space.L0C, self.modes.space, size)
 
     def run(self, core: Core, agent: Agent, place: int) -> None:
         """Moves one accumulator tile, `loop3[0]` times."""
@@ -234,7 +241,7 @@ def row_kind(op: PtoOp, position: int) -> DType | None:
     return dtype_of(kind.element) if isinstance(kind, PtrType) and kind.space is Space.FB else None
 
 
-def _fixpipe(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
+def _fixpipe(op: PtoOp, arch: str) -> Decode:
     operands = Operands(op)
     layout = next((name for name in ("nz2dn", "nz2nz") if op.clause_args(name)), "nz2nd")
     clips = "clip=%" in [word for args in op.clause_args("pre_relu") for word in args]
@@ -251,17 +258,17 @@ def _fixpipe(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
     saturation = op.clause_args("sat")
     keeps_nan = ["preserve_nan"] in saturation
 
-    def run(core: Core, agent: Agent, place: int, values: Values) -> None:
+    def decode(core: Core, values: Values) -> WayOut:
         m, n, rows, stride = (operands.name(values, name) for name in ("m", "n", "src_stride", "dst_stride"))
         chosen = {name: values[at] for name, at in positions.items()}
         lane = (operands.clause(values, "dst_mode") or [0])[0] if to_lane else None
         clip = (operands.clause(values, "pre_relu") or [None])[-1] if clips else None
-        WayOut(
+        return WayOut(
             modes, values[0], values[1], m, n, rows, stride, operands.clause(values, "loop3") or (1, 0, 0),
             chosen.get("scale"), chosen.get("alpha"), clip, bool(saturation), split, lane, kinds, keeps_nan,
-        ).run(core, agent, place)  # fmt: skip
+        )  # fmt: skip
 
-    return Pipe.FIX, run
+    return decode
 
 
 def register(units: Units) -> None:

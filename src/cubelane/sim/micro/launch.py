@@ -22,7 +22,9 @@ from cubelane.sim.micro.board import Board, Places
 from cubelane.sim.micro.cluster import MACHINES, Group
 from cubelane.sim.micro.elements import dtype_of
 from cubelane.sim.micro.memory import GlobalMemory
-from cubelane.sim.micro.program import Program, Units
+from cubelane.sim.micro.program import Program, Units, rates_of
+from cubelane.sim.micro.timing import Stopwatch
+from cubelane.sim.timeline import Timeline
 
 KINDS = (Affinity.VECTOR, Affinity.CUBE)
 SEMANTIC = tuple(step for step in VPTO if not isinstance(step, VPTOExpandWrapperOps))
@@ -31,10 +33,11 @@ SEMANTIC = tuple(step for step in VPTO if not isinstance(step, VPTOExpandWrapper
 
 @dataclass
 class MicroResult:
-    """What a run tells: findings, and how many ops each queue ran."""
+    """What a run tells: findings, how many ops each queue ran, and when each ran in the timing model."""
 
     findings: list[Diagnostic] = field(default_factory=list[Diagnostic])
     ran: dict[str, int] = field(default_factory=dict[str, int])
+    timeline: Timeline | None = None
 
     @property
     def ok(self) -> bool:
@@ -131,17 +134,27 @@ class Prepared:
         return 1 if Affinity.CUBE not in self.programs else 2
 
     def launch(
-        self, arguments: Sequence[Any], *, grid: int = 1, lanes: int | None = None, seed: int | None = None
+        self,
+        arguments: Sequence[Any],
+        *,
+        grid: int = 1,
+        lanes: int | None = None,
+        seed: int | None = None,
+        slow: Mapping[str, float] | None = None,
     ) -> MicroResult:
-        """Runs the entry on `grid` core groups; arrays change in place."""
+        """Runs the entry on `grid` core groups; arrays change in place.
+
+        `slow` makes agents of the timing model slower, by the beginning of their name: {"AIV1": 3.0, "AIC M": 2.0}.
+        """
         loaded, board = self.loaded, Board(self.places)
+        watch = Stopwatch(rates_of(loaded.arch), self.places, slow)
         gm = GlobalMemory(board.clash)
         values = _bound(next(iter(loaded.entries.values())), arguments, gm)
         result, count = MicroResult(), self.lanes(lanes)
         with np.errstate(all="ignore"):
             for number in range(grid):
                 has_cube = Affinity.CUBE in self.programs
-                group = Group(number, grid, count, has_cube, MACHINES[loaded.arch], gm, board)
+                group = Group(number, grid, count, has_cube, MACHINES[loaded.arch], gm, board, watch)
                 try:
                     _run_group(group, self.programs, loaded, values, seed)
                 except Diagnostic as problem:
@@ -150,7 +163,7 @@ class Prepared:
                 finally:
                     result.ran |= {q.name: q.ran for core in group.cores for q in core.queues.values()}
         gm.write_back()
-        result.findings = board.findings
+        result.findings, result.timeline = board.findings, watch.timeline()
         return result
 
 
@@ -167,13 +180,14 @@ def launch_split(
     grid: int = 1,
     lanes: int | None = None,
     seed: int | None = None,
+    slow: Mapping[str, float] | None = None,
 ) -> MicroResult:
     """Runs the entry of a module that is split already.
 
     A kernel with cube work runs two vector lanes; one with vector work only runs one (`lanes` says otherwise).
     `seed` lets the queues run in a random order.
     """
-    return Prepared(module, name).launch(arguments, grid=grid, lanes=lanes, seed=seed)
+    return Prepared(module, name).launch(arguments, grid=grid, lanes=lanes, seed=seed, slow=slow)
 
 
 def _run_group(

@@ -8,14 +8,16 @@ import ml_dtypes
 import numpy as np
 
 from cubelane.ir.pto.op import PtoOp
-from cubelane.ir.pto.spaces import Pipe, Space
+from cubelane.ir.pto.spaces import Space
 from cubelane.ir.pto.types import Hif8Type
 from cubelane.sim.micro.agents import Agent
 from cubelane.sim.micro.cluster import MACHINES, Core
 from cubelane.sim.micro.elements import Array, DType, dtype_of, element_of, is_float
 from cubelane.sim.micro.memory import Fault, Region
-from cubelane.sim.micro.program import Issue, Units, not_modelled
+from cubelane.sim.micro.program import Decode, Units, not_modelled
+from cubelane.sim.micro.timing import Price, product, transfer
 from cubelane.sim.micro.transfers import UNIT, Operands, aligned
+from cubelane.targets.rates import Rates
 
 FRACTAL = 16
 L0_ALIGNMENT = 512
@@ -45,6 +47,10 @@ class FractalLoad:
     size: int
     transpose: bool
     zz: bool
+
+    def price(self, rates: Rates) -> Price:
+        """By the bytes copied."""
+        return transfer(rates, Space.L1, self.target[0], self.high * self.wide * UNIT)
 
     def run(self, core: Core, agent: Agent, place: int) -> None:
         """Copies the blocks."""
@@ -83,7 +89,7 @@ def is_transposed(op: PtoOp) -> bool:
     return str(op.attributes.get("transpose", "false")).split(" ")[0] in ("true", "1")
 
 
-def _load(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
+def _load(op: PtoOp, arch: str) -> Decode:
     """The blocks of a logical m x k or k x n tile; start positions count 16 rows and 32 bytes."""
     operands, right = Operands(op), op.decl.name == "mte_l1_l0b"
     size = dtype_of(element_of(op.operands[0].type)).itemsize
@@ -93,18 +99,16 @@ def _load(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
         raise not_modelled(op, "a transposed load")
     target = Space.L0B if right else Space.L0A
 
-    def run(core: Core, agent: Agent, place: int, values: Values) -> None:
+    def decode(core: Core, values: Values) -> FractalLoad:
         k, other = operands.name(values, "k"), operands.name(values, "n" if right else "m")
         rows, columns = (k, other) if transpose else (other, k)
         high, wide = _up(rows, FRACTAL), -(-columns * size // UNIT)
         row, column = operands.name(values, "start_row"), operands.name(values, "start_col")
         start = values[0] + row * FRACTAL * UNIT + column * high * UNIT
         stride = _up(other, FRACTAL) // FRACTAL
-        FractalLoad(
-            start, (target, values[1]), high, wide, high // FRACTAL, stride, size, transpose, zz
-        ).run(core, agent, place)  # fmt: skip
+        return FractalLoad(start, (target, values[1]), high, wide, high // FRACTAL, stride, size, transpose, zz)
 
-    return Pipe.MTE1, run
+    return decode
 
 
 def _placed(data: Array, high: int, wide: int, size: int, transpose: bool, zz: bool) -> Array:
@@ -128,10 +132,12 @@ def _placed(data: Array, high: int, wide: int, size: int, transpose: bool, zz: b
 class Product:
     """dst[m, n] = sum over k of lhs[m, k] * rhs[k, n], in f32 (i32 for integers).
 
-    `adds` keeps what the accumulator holds; `tf32` rounds f32 operands ("even", "away" or ""); `saturates` makes the
-    operands finite; `gemv` lets a left operand of one row lie as a plain row.
+    `pointers` are lhs, rhs, dst and, for a product with bias, the bias. `adds` keeps what the accumulator holds;
+    `tf32` rounds f32 operands ("even", "away" or ""); `saturates` makes the operands finite; `gemv` lets a left
+    operand of one row lie as a plain row.
     """
 
+    pointers: Sequence[int]
     m: int
     n: int
     k: int
@@ -144,9 +150,13 @@ class Product:
     gemv: bool = True
     zz: bool = False
 
-    def run(self, core: Core, agent: Agent, place: int, pointers: Sequence[int]) -> None:
-        """`pointers` are lhs, rhs, dst and, for a product with bias, the bias."""
-        m, n, k = self.m, self.n, self.k
+    def price(self, rates: Rates) -> Price:
+        """By the blocks of the cube."""
+        return product(rates, self.m, self.n, self.k, self.left.itemsize)
+
+    def run(self, core: Core, agent: Agent, place: int) -> None:
+        """Multiplies."""
+        m, n, k, pointers = self.m, self.n, self.k, self.pointers
         if min(m, n, k) < 1 or max(m, n, k) > 4095:
             raise Fault(f"the extents of a product are 1 to 4095, got {m} x {n} x {k}", code="extent")
         unit = _Unit(core, agent, place)
@@ -160,10 +170,10 @@ class Product:
         if self.saturates:
             a, b = _saturated(a), _saturated(b)
         accumulate = np.float32 if is_float(self.left) else np.int32
-        product: Array = a.astype(accumulate, copy=False) @ b.astype(accumulate, copy=False)
+        sums: Array = a.astype(accumulate, copy=False) @ b.astype(accumulate, copy=False)
         if len(pointers) > 3:
-            product = product + unit.bias(pointers[3], n, self.result)
-        unit.accumulate(pointers[2], m, n, product.astype(self.result), self.adds)
+            sums = sums + unit.bias(pointers[3], n, self.result)
+        unit.accumulate(pointers[2], m, n, sums.astype(self.result), self.adds)
 
 
 def matrix_kinds(op: PtoOp) -> tuple[DType, DType, DType]:
@@ -174,7 +184,7 @@ def matrix_kinds(op: PtoOp) -> tuple[DType, DType, DType]:
     return left, right, result
 
 
-def _mad(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
+def _mad(op: PtoOp, arch: str) -> Decode:
     operands, kinds = Operands(op), matrix_kinds(op)
     adds, tf32 = op.decl.name.endswith("acc"), op.clause_args("tf32_mode")
     rounding = tf32[0][0].removeprefix("round_") if tf32 else ""
@@ -182,13 +192,11 @@ def _mad(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
     zz = not MACHINES[arch].l0a_is_nz
     pointers = [operands.names[name] for name in ("lhs", "rhs", "dst", "bias") if name in operands.names]
 
-    def run(core: Core, agent: Agent, place: int, values: Values) -> None:
+    def decode(core: Core, values: Values) -> Product:
         m, n, k = (operands.name(values, name) for name in ("m", "n", "k"))
-        Product(m, n, k, *kinds, adds, rounding, saturates, gemv, zz).run(
-            core, agent, place, [values[i] for i in pointers]
-        )
+        return Product([values[i] for i in pointers], m, n, k, *kinds, adds, rounding, saturates, gemv, zz)
 
-    return Pipe.M, run
+    return decode
 
 
 class _Unit:

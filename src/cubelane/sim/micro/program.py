@@ -19,15 +19,17 @@ from cubelane.ir.pto.regions import ScopeOp, StrictVecScopeOp
 from cubelane.ir.pto.spaces import Pipe, Space
 from cubelane.sim.micro.agents import Agent, Blocking
 from cubelane.sim.micro.board import Places
-from cubelane.sim.micro.cluster import QUEUE_LIMIT, Core
+from cubelane.sim.micro.cluster import QUEUE_LIMIT, Core, Work
 from cubelane.sim.micro.memory import Fault, Touch
 from cubelane.sim.micro.scalar import scalar_function
+from cubelane.sim.micro.timing import Price
+from cubelane.targets.rates import RATES, Rates
 
 Env = list[Any]
 Step = Callable[["Core", Env], Blocking | None]
 ScopeStep = Callable[["Lane", Env], None]
-Issue = Callable[[Core, Agent, int, Sequence[Any]], None]
-"""What a queue does with an op: core, queue, place, values of the operands."""
+Decode = Callable[[Core, Sequence[Any]], Work]
+"""What a queue does with an op, from the values of its operands when it is issued."""
 Control = Callable[[Core, int, Sequence[Any]], Any]
 """What the scalar unit does with an op: core, place, values. Gives results, or a wait."""
 Vector = Callable[["Lane", int, Sequence[Any]], Any]
@@ -37,15 +39,19 @@ Vector = Callable[["Lane", int, Sequence[Any]], Any]
 class Lane:
     """The vector unit of a core inside one scope, and what the scope touches."""
 
-    __slots__ = ("agent", "core", "fresh_for_loads", "fresh_for_stores", "memory", "reads", "writes")
+    __slots__ = ("agent", "core", "fresh_for_loads", "fresh_for_stores", "memory", "passes", "reads", "writes")
 
     def __init__(self, core: Core, agent: Agent):
         self.core, self.agent, self.memory = core, agent, core.memories[Space.UB]
         self.fresh_for_loads, self.fresh_for_stores = core.fresh
         self.reads, self.writes = list[Touch](), list[Touch]()
+        self.passes = 0
+        """How often the scope went over a register."""
 
-    def close(self) -> None:
+    def close(self, place: int) -> None:
         """The end of the scope: its accesses take their place in the order of all accesses."""
+        watch = self.core.group.watch
+        watch.work(self.agent, place, Price(watch.rates.vector_startup + self.passes))
         self.memory.touch(self.reads, self.writes, self.agent.who(0))
         self.fresh_for_loads.clear()
         self.fresh_for_stores.clear()
@@ -55,9 +61,7 @@ class Lane:
 class Units:
     """Meanings by op name: makers that look at an op once and give what to do each time."""
 
-    queues: dict[str, Callable[[PtoOp, str], tuple[Pipe, Issue]]] = field(
-        default_factory=dict[str, Callable[[PtoOp, str], tuple[Pipe, Issue]]]
-    )
+    queues: dict[str, Callable[[PtoOp, str], Decode]] = field(default_factory=dict[str, Callable[[PtoOp, str], Decode]])
     controls: dict[str, Callable[[PtoOp, str], Control]] = field(
         default_factory=dict[str, Callable[[PtoOp, str], Control]]
     )
@@ -79,6 +83,7 @@ class Program:
 
     def __init__(self, functions: Mapping[str, FuncOp], units: Units, places: Places, arch: str):
         self.functions, self.units, self.places, self.arch = functions, units, places, arch
+        self.rates = rates_of(arch)
         self._compiled: dict[str, tuple[Slots, list[Step], FuncOp]] = {}
 
     def run(self, name: str, core: Core, arguments: Sequence[Any]) -> Blocking:
@@ -174,12 +179,12 @@ class _ScalarCompiler:
         name = op.decl.name
         place, inputs = self.places.place(op), self._inputs(op)
         if name in self.units.queues:
-            pipe, run = self.units.queues[name](op, self.program.arch)
+            decode, pipe = self.units.queues[name](op, self.program.arch), op.decl.pipe
+            assert pipe is not None
 
             def issue(core: Core, env: Env) -> None:
-                values = [env[i] for i in inputs]
                 core.scalar.place = place
-                core.issue(pipe, place, lambda agent: run(core, agent, place, values))
+                core.send(pipe, place, decode(core, [env[i] for i in inputs]))
 
             return issue
         if name not in self.units.controls:
@@ -307,7 +312,7 @@ class _ScalarCompiler:
                     for one in steps:
                         one(lane, scope)
                 finally:
-                    lane.close()
+                    lane.close(place)
 
             core.issue(Pipe.V, place, run)
 
@@ -359,9 +364,10 @@ class _ScopeCompiler:
         place = self.places.place(op)
         inputs = [self.slots[operand] for operand in op.operands]
         results = [self.slots[result] for result in op.results]
-        vector = self.units.vectors[op.decl.name](op)
+        vector, passes = self.units.vectors[op.decl.name](op), self.program.rates.passes[cost_class(op)]
 
         def step(lane: Lane, env: Env) -> None:
+            lane.passes += passes
             try:
                 found = vector(lane, place, [env[i] for i in inputs])
             except Fault as problem:
@@ -434,6 +440,16 @@ class _ScopeCompiler:
             _put(env, results, [env[i] for i in ends] if results else [])
 
         return step
+
+
+def rates_of(arch: str) -> Rates:
+    """The rates of the machine that an architecture belongs to."""
+    return RATES["a5" if arch == "a5" else "a2a3"]
+
+
+def cost_class(op: PtoOp) -> str:
+    """The class of a vector op in the rates of a machine."""
+    return next((tag for tag in ("vector_slow", "reduction") if tag in op.decl.tags), "vector")
 
 
 def not_modelled(op: Operation, what: str) -> Diagnostic:

@@ -4,41 +4,28 @@ A raw instruction takes some of its parameters from registers that the scalar un
 is issued; what runs in the queue is the same transfer or product that the semantic op is.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
 from cubelane.ir.pto.op import PtoOp
-from cubelane.ir.pto.spaces import Pipe, Space
+from cubelane.ir.pto.spaces import Space
 from cubelane.sim.micro.cluster import MACHINES, Core
 from cubelane.sim.micro.elements import dtype_of, element_of
 from cubelane.sim.micro.fixpipe import Modes, WayOut, row_kind
 from cubelane.sim.micro.matrix import FRACTAL, FractalLoad, Product, is_transposed, matrix_kinds
 from cubelane.sim.micro.memory import Fault
-from cubelane.sim.micro.program import Control, Units, not_modelled
+from cubelane.sim.micro.program import Control, Decode, Units, not_modelled
 from cubelane.sim.micro.transfers import UNIT, Blocks, Burst, Fractal, no_small_channels, spaces, ub_owner, widened
 
 Values = Sequence[Any]
 CTRL_TF32, CTRL_TF32_AWAY, CTRL_NOSAT = 46, 47, 48
-Move = Burst | Blocks | Fractal | FractalLoad | WayOut
 
 
 def bits(word: int, low: int, count: int) -> int:
     """A field of a packed word."""
     return word >> low & (1 << count) - 1
-
-
-def _issue(op: PtoOp, decode: Callable[[Core, Values], Move]) -> Control:
-    """Decodes when the instruction is issued; a mistake is one of the instruction."""
-    pipe = op.decl.pipe
-    assert pipe is not None
-
-    def run(core: Core, place: int, values: Values) -> None:
-        move = decode(core, values)
-        core.issue(pipe, place, lambda agent: move.run(core, agent, place))
-
-    return run
 
 
 def _set(op: PtoOp, arch: str) -> Control:
@@ -86,7 +73,7 @@ def _burst(
     )
 
 
-def _to_ub(op: PtoOp, arch: str) -> Control:
+def _to_ub(op: PtoOp, arch: str) -> Decode:
     (source, target), element = spaces(op), dtype_of(element_of(op.operands[1].type))
 
     def decode(core: Core, v: Values) -> Burst:
@@ -95,10 +82,10 @@ def _to_ub(op: PtoOp, arch: str) -> Control:
         ends = (source, v[0]), (target, v[1])
         return _burst(core, ends, "outtoub", count, length, source_stride, target_stride, pad, left)
 
-    return _issue(op, decode)
+    return decode
 
 
-def _to_gm(op: PtoOp, arch: str) -> Control:
+def _to_gm(op: PtoOp, arch: str) -> Decode:
     source, target = spaces(op)
 
     def decode(core: Core, v: Values) -> Burst:
@@ -106,10 +93,10 @@ def _to_gm(op: PtoOp, arch: str) -> Control:
         ends = (source, v[0]), (target, v[1])
         return _burst(core, ends, "ubtoout", count, length, source_stride, target_stride)
 
-    return _issue(op, decode)
+    return decode
 
 
-def _rows(op: PtoOp, arch: str) -> Control:
+def _rows(op: PtoOp, arch: str) -> Decode:
     """Rows of bytes: GM to L1, and L1 to UB, which has a word in front."""
     (source, target), first = spaces(op), len(op.operands) - 4
     to_lane = target is Space.UB
@@ -120,10 +107,10 @@ def _rows(op: PtoOp, arch: str) -> Control:
         dims = ((count, source_stride),), ((count, target_stride),)
         return Burst((source, v[0]), (target, v[1]), length, *dims, owner=owner)
 
-    return _issue(op, decode)
+    return decode
 
 
-def _units(op: PtoOp, arch: str) -> Control:
+def _units(op: PtoOp, arch: str) -> Decode:
     (source, target), first = spaces(op), len(op.operands) - 4
     kinds = widened(op) if target is Space.BT else None
 
@@ -131,10 +118,10 @@ def _units(op: PtoOp, arch: str) -> Control:
         count, length, source_gap, target_gap = v[first:]
         return Blocks((source, v[0]), (target, v[1]), count, length, source_gap, target_gap, kinds)
 
-    return _issue(op, decode)
+    return decode
 
 
-def _layout(op: PtoOp, arch: str) -> Control:
+def _layout(op: PtoOp, arch: str) -> Decode:
     size, by_columns = dtype_of(element_of(op.operands[0].type)).itemsize, op.decl.name.endswith("dn2nz")
 
     def decode(core: Core, v: Values) -> Fractal:
@@ -144,10 +131,10 @@ def _layout(op: PtoOp, arch: str) -> Control:
         count, row, block, group = (bits(word, low, 16) for low in (0, 16, 32, 48))
         return Fractal(v[0], v[1], rows, columns, inner, outer, count, row, block, group, size, by_columns)
 
-    return _issue(op, decode)
+    return decode
 
 
-def _load(op: PtoOp, arch: str) -> Control:
+def _load(op: PtoOp, arch: str) -> Decode:
     right = op.decl.name == "load_cbuf_to_cb"
     size, transpose = dtype_of(element_of(op.operands[0].type)).itemsize, is_transposed(op)
     zz = not right and not MACHINES[arch].l0a_is_nz
@@ -161,27 +148,25 @@ def _load(op: PtoOp, arch: str) -> Control:
         high = row_step * FRACTAL
         return FractalLoad(start, (target, v[1]), high, column_step, source_stride, target_stride, size, transpose, zz)
 
-    return _issue(op, decode)
+    return decode
 
 
-def _mad(op: PtoOp, arch: str) -> Control:
+def _mad(op: PtoOp, arch: str) -> Decode:
     kinds, zz = matrix_kinds(op), not MACHINES[arch].l0a_is_nz
 
-    def run(core: Core, place: int, v: Values) -> None:
+    def decode(core: Core, v: Values) -> Product:
         word, control = v[-1], core.control
         tf32 = ("away" if bits(control, CTRL_TF32_AWAY, 1) else "even") if bits(control, CTRL_TF32, 1) else ""
         has_bias, clears = bits(word, 62, 1), bits(word, 63, 1)
         if has_bias != (len(v) == 5):
             raise Fault("the word of the product says otherwise about a bias than its operands", code="mad-word")
-        product = Product(
-            bits(word, 0, 12), bits(word, 24, 12), bits(word, 12, 12), *kinds,
+        return Product(
+            v[:-1], bits(word, 0, 12), bits(word, 24, 12), bits(word, 12, 12), *kinds,
             adds=not clears and not has_bias, tf32=tf32, saturates=not bits(control, CTRL_NOSAT, 1),
             gemv=not bits(word, 61, 1), zz=zz,
         )  # fmt: skip
-        pointers = v[:-1]
-        core.issue(Pipe.M, place, lambda agent: product.run(core, agent, place, pointers))
 
-    return run
+    return decode
 
 
 def _kept(op: PtoOp, name: str) -> dict[str, str]:
@@ -191,7 +176,7 @@ def _kept(op: PtoOp, name: str) -> dict[str, str]:
     return {key: value for key, sign, value in (word.partition("=") for word in words) if sign}
 
 
-def _way_out(op: PtoOp, arch: str) -> Control:
+def _way_out(op: PtoOp, arch: str) -> Decode:
     space = {"gm": Space.GM, "ub": Space.UB, "cbuf": Space.L1}[op.decl.name.rpartition("_")[2]]
     quant, relu = (_kept(op, name).get("mode", "none") for name in ("pre_quant", "pre_relu"))
     atomic, clips = _kept(op, "atomic").get("op"), "clip" in op.attributes
@@ -219,7 +204,7 @@ def _way_out(op: PtoOp, arch: str) -> Control:
             not bits(core.control, CTRL_NOSAT, 1), split, lane, kinds, keeps_nan,
         )  # fmt: skip
 
-    return _issue(op, decode)
+    return decode
 
 
 def _destination(space: Space, word: int) -> tuple[str | None, int | None]:
@@ -239,7 +224,7 @@ PARAMETERS = ("set_quant_pre", "set_relu_alpha", "set_fix_clip_relu")
 def register(units: Units) -> None:
     """The instructions and registers of this module."""
     units.controls |= dict.fromkeys(REGISTERS, _set) | dict.fromkeys(PARAMETERS, _set_parameter)
-    units.controls |= {
+    units.queues |= {
         "copy_gm_to_ubuf": _to_ub, "copy_ubuf_to_gm": _to_gm, "copy_gm_to_cbuf": _rows, "copy_cbuf_to_ubuf": _rows,
         "copy_ubuf_to_ubuf": _units, "copy_ubuf_to_cbuf": _units, "copy_cbuf_to_bt": _units,
         "copy_cbuf_to_fbuf": _units, "copy_gm_to_cbuf_multi_nd2nz": _layout, "copy_gm_to_cbuf_multi_dn2nz": _layout,

@@ -2,19 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from cubelane.ir.pto.clauses import clause_entries, operands_in
 from cubelane.ir.pto.op import PtoOp
-from cubelane.ir.pto.spaces import Pipe, Space
+from cubelane.ir.pto.spaces import Space
 from cubelane.ir.pto.types import space_of
 from cubelane.sim.micro.agents import Agent
 from cubelane.sim.micro.cluster import Core
 from cubelane.sim.micro.elements import Array, DType, dtype_of, element_of
 from cubelane.sim.micro.memory import Fault, Region
-from cubelane.sim.micro.program import Issue, Units, not_modelled
+from cubelane.sim.micro.program import Decode, Units, not_modelled
+from cubelane.sim.micro.timing import Price, transfer
+from cubelane.targets.rates import Rates
 
 UNIT = 32
 """Bytes of a block; lengths of transfers between on-chip memories count in these."""
@@ -99,6 +102,10 @@ class Burst:
     owner: Core | None = None
     """The core whose memory is the target, if it is another one."""
 
+    def price(self, rates: Rates) -> Price:
+        """By the bytes moved."""
+        return transfer(rates, self.source[0], self.target[0], self.length * _count(self.source_dims))
+
     def run(self, core: Core, agent: Agent, place: int) -> None:
         """Moves the bytes."""
         for space, start in (self.source, self.target):
@@ -116,14 +123,13 @@ class Burst:
         )  # fmt: skip
 
 
-def _burst(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
+def _burst(op: PtoOp, arch: str) -> Decode:
     """Rows of bytes with start-to-start strides; every loop repeats the whole."""
     operands, (source, target) = Operands(op), spaces(op)
-    assert op.decl.pipe is not None
     element = dtype_of(element_of(op.operands[1].type))
     to_lane = op.decl.name == "mte_l1_ub"
 
-    def run(core: Core, agent: Agent, place: int, values: Values) -> None:
+    def decode(core: Core, values: Values) -> Burst:
         count, source_stride, target_stride = operands.clause(values, "nburst") or [1, 0, 0]
         length = operands.name(values, "len")
         loops = [[values[i] for i in positions] for positions in operands.clauses.get("loop", [])]
@@ -132,16 +138,20 @@ def _burst(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
         pad = operands.clause(values, "pad")
         value, left = (None, 0) if pad is None else (element.type(pad[0]), pad[1] if len(pad) > 1 else 0)
         owner = ub_owner(core) if to_lane else None
-        Burst(
+        return Burst(
             (source, values[0]), (target, values[1]), length, source_dims, target_dims, value, left, owner
-        ).run(core, agent, place)  # fmt: skip
+        )  # fmt: skip
 
-    return op.decl.pipe, run
+    return decode
 
 
 def ub_owner(core: Core) -> Core | None:
     """The lane whose UB a transfer of the cube core reaches."""
     return core.group.vector[0] if core.lane is None and core.group.vector else None
+
+
+def _count(dims: Dims) -> int:
+    return prod(max(count, 0) for count, _ in dims)
 
 
 def _region(start: int, length: int, dims: Dims) -> Region:
@@ -174,6 +184,10 @@ class Blocks:
     kinds: tuple[DType, DType] | None = None
     """Element types when the elements widen on the way."""
 
+    def price(self, rates: Rates) -> Price:
+        """By the bytes moved."""
+        return transfer(rates, self.source[0], self.target[0], self.count * self.length * UNIT)
+
     def run(self, core: Core, agent: Agent, place: int) -> None:
         """Moves the blocks."""
         for space, start in (self.source, self.target):
@@ -193,19 +207,16 @@ def widened(op: PtoOp) -> tuple[DType, DType] | None:
     return (before, after) if before.itemsize < after.itemsize else None
 
 
-def _units(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
+def _units(op: PtoOp, arch: str) -> Decode:
     operands, (source, target) = Operands(op), spaces(op)
-    assert op.decl.pipe is not None
     kinds = widened(op) if "conv" in op.decl.tags else None
 
-    def run(core: Core, agent: Agent, place: int, values: Values) -> None:
+    def decode(core: Core, values: Values) -> Blocks:
         count, source_gap, target_gap = operands.clause(values, "nburst") or [1, 0, 0]
         length = operands.name(values, "len")
-        Blocks((source, values[0]), (target, values[1]), count, length, source_gap, target_gap, kinds).run(
-            core, agent, place
-        )
+        return Blocks((source, values[0]), (target, values[1]), count, length, source_gap, target_gap, kinds)
 
-    return op.decl.pipe, run
+    return decode
 
 
 def _widen(core: Core, agent: Agent, place: int, source: tuple[Space, Region], target: tuple[Space, int],
@@ -244,6 +255,10 @@ class Fractal:
     size: int
     by_columns: bool
 
+    def price(self, rates: Rates) -> Price:
+        """By the bytes read."""
+        return transfer(rates, Space.GM, Space.L1, self.count * self.rows * self.columns * self.size)
+
     def run(self, core: Core, agent: Agent, place: int) -> None:
         """Moves the groups."""
         aligned(self.target, UNIT, "l1")
@@ -271,23 +286,22 @@ def no_small_channels(flag: bool) -> None:
         raise Fault("smallc0 is not modelled", code="not-modelled")
 
 
-def _fractal(op: PtoOp, arch: str) -> tuple[Pipe, Issue]:
+def _fractal(op: PtoOp, arch: str) -> Decode:
     operands = Operands(op)
     size = dtype_of(element_of(op.operands[0].type)).itemsize
     by_columns = bool(op.clause_args("dn2nz"))
 
-    def run(core: Core, agent: Agent, place: int, values: Values) -> None:
+    def decode(core: Core, values: Values) -> Fractal:
         rows, columns = operands.clause(values, "shape") or [0, 0]
         layout = operands.clause(values, "src_layout") or [0]
         no_small_channels((operands.clause(values, "ctrl") or [0, False])[1])
         inner, outer = (*layout, 0)[:2]
         count, row, block, group = operands.clause(values, "dst_group") or [1, 1, rows, 0]
-        move = Fractal(
+        return Fractal(
             values[0], values[1], rows, columns, inner, outer, count, row, block, group, size, by_columns
         )  # fmt: skip
-        move.run(core, agent, place)
 
-    return Pipe.MTE2, run
+    return decode
 
 
 def _blocks(data: Array, rows: int, blocks: int) -> Array:

@@ -40,8 +40,15 @@ def _micro(
     )
 
 
+SLOW = ("vexp", "vln", "vsqrt", "vdiv")
+"""Ops that the vector unit works on several times as long; the timing model asks for the tag."""
+
+
 def _family(signature: str, lanes: dict[str, str | None]) -> list[OpDecl]:
-    return [_micro(name, signature, lanes=meaning) for name, meaning in lanes.items()]
+    return [
+        _micro(name, signature, lanes=meaning, tags="vector_slow" if name in SLOW else "")
+        for name, meaning in lanes.items()
+    ]
 
 
 def _open(names: str, effect: Effect = Effect.NONE, tags: str = "") -> list[OpDecl]:
@@ -123,12 +130,12 @@ CONVERT = [
     _micro("vtrc", "src:vreg mask:mask? -> result:vreg", strings=("rnd",), lanes="trunc(src)"),
     _micro("vbitcast", "src:vreg -> result:vreg"),
     _micro("vmulscvt", "src:vreg scalar:scalar mask:mask? -> result:vreg", strings=("part",)),
-    _micro("vexpdif", "src:vreg max:vreg mask:mask? -> result:vreg", strings=("part",)),
+    _micro("vexpdif", "src:vreg max:vreg mask:mask? -> result:vreg", strings=("part",), tags="vector_slow"),
     _micro("vaddreluconv", "lhs:vreg rhs:vreg mask:mask? -> result:vreg", strings=("part",)),
     _micro("vmulconv", "lhs:vreg rhs:vreg mask:mask? -> result:vreg", strings=("part",)),
 ]
 REDUCE = [
-    _micro(name, "src:vreg mask:mask -> result:vreg")
+    _micro(name, "src:vreg mask:mask -> result:vreg", tags="reduction")
     for name in "vcadd vcmax vcmin vcbmax vcbmin vcgadd vcgmax vcgmin vcpadd".split()
 ] + [_micro(name, "acc:vreg src:vreg mask:mask bin:int? -> result:vreg") for name in ("chistv2", "dhistv2")]
 REARRANGE = [

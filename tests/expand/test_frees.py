@@ -46,7 +46,7 @@ def test_unused_pop_is_freed_at_once():
     assert names.index("system.tfree_to_aic") == names.index("tile.tpop_from_aic") + 1
 
 
-def test_popped_tile_that_is_carried_is_copied_out_of_its_slot():
+def test_gap_21_popped_tile_that_is_carried_is_copied_out_of_its_slot():
     text = kernel(
         "s0 = pl.tile.full([16, 32], dtype=pl.FP32, value=0.0)\nfor k, (s,) in pl.range(5, init_values=(s0,)):\n"
         + product(depth=1)
@@ -60,7 +60,7 @@ def test_popped_tile_that_is_carried_is_copied_out_of_its_slot():
     assert np.array_equal(y, block(given))
 
 
-def test_branch_that_may_hold_the_tile_keeps_the_slot_until_its_last_use():
+def test_gap_24_branch_that_may_hold_the_tile_keeps_the_slot_until_its_last_use():
     """Gap 24: only one branch yields the popped tile; it is read behind the branch."""
     text = kernel(
         product()

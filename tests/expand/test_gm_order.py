@@ -32,7 +32,7 @@ def test_cube_store_then_lane_load_is_fenced_once(target):
     assert np.array_equal(y, block(given) + 1)
 
 
-def test_fence_takes_the_place_among_the_crossings_that_its_push_has():
+def test_gap_22_fence_takes_the_place_among_the_crossings_that_its_push_has():
     """Gap 22: the token is pushed before the data, so it is popped before the data, though the load comes later."""
     text = kernel(
         product()

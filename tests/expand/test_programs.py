@@ -67,7 +67,7 @@ def test_group_that_only_groups_call_is_not_made():
     ]
 
 
-def test_group_is_kept_for_a_call_inside_a_loop_of_an_orchestration():
+def test_gap_26_group_is_kept_for_a_call_inside_a_loop_of_an_orchestration():
     """Gap 26: callers are searched in loops too."""
     module = expanded(PLAIN + called("Group", ONCE, "g") + called("Orchestration", IN_LOOP, "main"))
     names = {f.sym_name.data for f in functions_of(module)}

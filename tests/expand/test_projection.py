@@ -110,7 +110,7 @@ def test_condition_that_only_a_lane_knows_is_refused_with_its_place():
     assert "`s`" in refusal.value.message and "vector" in refusal.value.message
 
 
-def test_while_condition_counts_as_a_use_of_the_carry():
+def test_gap_23_while_condition_counts_as_a_use_of_the_carry():
     """Gap 23: the carry that only the condition reads stays on both cores."""
     text = kernel(
         "i0 = 0\nfor (i, y_it) in pl.while_(init_values=(i0, y)):\n"

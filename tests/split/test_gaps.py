@@ -2,7 +2,10 @@
 
 import pytest
 
+from cubelane.analysis.equality import structurally_equal
+from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.types import DYNAMIC
+from cubelane.language import parse, print_program
 
 from .kernels import Kernel, ops, value
 
@@ -103,6 +106,30 @@ def test_gap_02_create_as_accumulator_is_halved() -> None:
     return o
     """
     assert value(Kernel(body).check(), "e").type.shape == (16, 24)
+
+
+@pytest.mark.parametrize("layout", ["pl.TileLayout.col_major", "pl.TileLayout.row_major"])
+@pytest.mark.parametrize("rows", [17, 16])
+def test_gap_03_odd_half_of_a_layout_of_its_own_claims_no_row_too_many(layout: str, rows: int) -> None:
+    body = f"""
+    a = pl.tile.move(v, target_memory=pl.Mem.Vec, blayout={layout}, slayout=pl.TileLayout.none_box)
+    q = pl.tile.adds(a, 1.0)
+    o = pl.tile.store(q, [0, 0], y)
+    return o
+    """
+    module = Kernel(body, rows=rows).check()
+    assert value(module, "q").type.valid == ((DYNAMIC, 24) if rows == 17 else (8, 24))
+
+
+def test_gap_03_widening_in_a_body_of_one_ragged_crossing_loses_no_row() -> None:
+    body = """
+    f = pl.tile.fillpad(v)
+    q = pl.tile.set_validshape(f, 16, 24)
+    o = pl.tile.store(q, [0, 0], y)
+    return o
+    """
+    for valid in (5, 12, 13, 15):
+        Kernel(body, rows=16, valid=valid).check()
 
 
 @pytest.mark.parametrize("name", ["tri", "ci", "random"])
@@ -208,6 +235,34 @@ def test_gap_11_alias_is_the_value_itself() -> None:
 def test_gap_12_boundary_without_a_region_is_refused() -> None:
     problem = Kernel("q = pl.tile.aiv_shard(acc, split=1)\n" + STORE).refusal()
     assert "tile.aiv_shard" in problem.message
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 12, 15, 16])
+def test_gap_13_run_time_number_of_rows_reaches_each_lane(n: int) -> None:
+    Kernel("q = pl.tile.adds(v, 1.0)\n" + STORE, rows=16, valid="n", n=n).check()
+
+
+def test_gap_14_loop_variable_with_the_name_of_the_lane_index() -> None:
+    body = """
+    for subblock_idx, (t,) in pl.range(3, init_values=(y,)):
+        a = pl.tile.store(v, [subblock_idx * 32, 0], t)
+        o = pl.yield_(a)
+    return o
+    """
+    kernel = Kernel(body, outputs={"y": (96, 24)})
+    module = kernel.check()
+    again = parse(print_program(module))
+    assert structurally_equal(again, module) is None
+
+
+@pytest.mark.parametrize("extent", ["n", "N"])
+def test_gap_20_extent_of_a_tile_known_at_run_time_only_is_refused(extent: str) -> None:
+    body = f"a = pl.tile.load(x, [0, 0], [{extent}, 16], target_memory=pl.Mem.Vec)\n" + STORE.replace("q", "v")
+    text = Kernel(body, n=4).text.replace("@pl.program", 'N = pl.dynamic("N")\n\n\n@pl.program')
+    with pytest.raises(Diagnostic) as refusal:
+        parse(text, filename="kernel.py")
+    line = refusal.value.location.line
+    assert f"[{extent}, 16]" in text.split("\n")[line - 1]
 
 
 @pytest.mark.parametrize(("rows", "offset"), [(16, 0), (16, 4), (8, 8)])

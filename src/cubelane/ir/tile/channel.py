@@ -1,6 +1,6 @@
 """Ops that cross between the cores, and those that set up and free their rings (spec/passes.md 3, front.md 2.6)."""
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Attribute, OpTraits
@@ -190,7 +190,7 @@ class PopOp(TileOp):
     STATED: ClassVar[bool] = True
 
     @classmethod
-    def from_call(cls, call: Bound, result_type: Attribute | None = None) -> Self:
+    def from_call(cls, call: Bound, result_type: Attribute | None = None) -> SurfaceOp:
         check_code(call["split"], cls.TO_LANES)
         return super().from_call(call, result_type)
 

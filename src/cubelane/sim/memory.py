@@ -65,10 +65,9 @@ class Memory:
     undefined: dict[int, Array] = field(default_factory=dict[int, Array])
     log: list[Access] = field(default_factory=list[Access])
     keep: list[Array] = field(default_factory=list[Array])
-    constant: set[int] = field(default_factory=set[int])
+    constants: dict[int, Array] = field(default_factory=dict[int, Array])
     """The tensors (by id) that have content and that nobody writes during a launch: windows of them need no copy and
-    no entry in the log."""
-
+    no entry in the log of accesses."""
     images: dict[int, Array] = field(default_factory=dict[int, Array])
     """Constant tensors (by id) in the element type in which products compute with them."""
 
@@ -83,14 +82,13 @@ class Memory:
             if isinstance(argument, np.ndarray)
         ]
         written = {_base(a) for a, writes in arrays if writes}
-        self.constant = {id(a) for a, _ in arrays if _base(a) not in written and id(a) not in self.undefined}
+        self.constants = {id(a): a for a, _ in arrays if _base(a) not in written and id(a) not in self.undefined}
 
     def image(self, tensor: Array, wide: Any) -> Array:
         """A constant tensor in a wider element type, or as it is if that would take much memory."""
-        known = self.images.get(id(tensor))
-        if known is None:
-            known = self.images[id(tensor)] = tensor.astype(wide) if tensor.size <= _IMAGE_LIMIT else tensor
-        return known
+        image = tensor.astype(wide) if tensor.size <= _IMAGE_LIMIT else tensor
+        self.images[id(tensor)] = image
+        return image
 
     def declare_undefined(self, tensor: Array) -> None:
         """Nothing of this tensor means anything until it is written."""
@@ -134,11 +132,18 @@ class Memory:
                     if key in found or not _overlap(write, other):
                         continue
                     order = order or history()
-                    if not _ordered(order, write, other):
+                    if not _ordered(order, write, other) and not _wrote_the_same(write, other, writes):
                         mirrored = (other.agent, other.place, write.agent, write.place)
                         if mirrored not in found:
                             found[key] = Race(write, other)
         return list(found.values())
+
+
+def _wrote_the_same(write: Access, read: Access, writes: Sequence[Access]) -> bool:
+    """Whether the reader wrote the same bytes to the same window before, so that the other's write changes nothing."""
+    return not read.writes and any(
+        own.agent == read.agent and own.when < read.when and Race(write, own).harmless for own in writes
+    )
 
 
 def _overlap(write: Access, other: Access) -> bool:

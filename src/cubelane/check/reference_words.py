@@ -246,6 +246,12 @@ def reinterpreted_valid(valid: Sequence[int], tile: Array, shape: Sequence[int])
     return tuple(v if n == m else v * m // n for v, n, m in zip(valid, tile.shape, shape, strict=True))
 
 
+def inside(shape: Sequence[int], valid: Sequence[int]) -> Array:
+    """Truth per cell of a box: whether its index is below the extent on every axis."""
+    places = np.indices(tuple(shape))
+    return np.all([place < extent for place, extent in zip(places, valid, strict=True)], axis=0)
+
+
 WORDS: dict[str, Any] = {
     "np": np,
     **{
@@ -267,6 +273,7 @@ WORDS: dict[str, Any] = {
             cell,
             with_cell,
             fill_pad,
+            inside,
             cut_valid,
             reshaped_valid,
             swapped_valid,

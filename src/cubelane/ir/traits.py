@@ -233,6 +233,26 @@ class Overwrites(OpTrait):
 
 
 @dataclass(frozen=True)
+class Step:
+    """One op of a composite: name of its result, IR name, operands (earlier names, or numbers), facts."""
+
+    name: str
+    op: str
+    operands: tuple[str | float, ...]
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Composite(OpTrait):
+    """The machine has no such op: it is made of these steps, the last of which gives the result (spec/front.md 3.1).
+
+    The operand of the op is `x`.
+    """
+
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
 class TileForm(OpTrait):
     """The tile-level op (by IR name) that a tensor-level op becomes when nothing special applies."""
 

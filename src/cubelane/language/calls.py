@@ -10,17 +10,17 @@ from xdsl.utils.exceptions import VerifyException
 
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.narrowing import is_value
-from cubelane.ir.surface import Bound, SurfaceOp
+from cubelane.ir.surface import REQUIRED, Bound, SurfaceOp
 from cubelane.ir.traits import Split, Splits
-from cubelane.ir.types import TensorType, TileType
+from cubelane.ir.types import MemorySpace, TensorType, TileType
 from cubelane.language.annotations import dtype_of
 from cubelane.language.arguments import Arguments, Binder
 from cubelane.language.attributes import call_attributes
 from cubelane.language.body import Body, Signature
-from cubelane.language.errors import InvalidOperationError, ParserError, ParserTypeError
+from cubelane.language.errors import InvalidOperationError, ParserError, ParserTypeError, UnsupportedFeatureError
 from cubelane.language.operators import FUNCTIONS
 from cubelane.language.printing.types import type_text
-from cubelane.language.registry import ALIASES, OpClass, find, scalar_form, similar, spaces_of
+from cubelane.language.registry import ALIASES, OpClass, find, refusal, scalar_form, similar, spaces_of
 from cubelane.language.values import Literal, Nothing, Popped, Several, described, is_scalar
 from cubelane.language.vocabulary import Symbol
 
@@ -67,6 +67,7 @@ class Calls:
     def of_language(self, path: tuple[str, ...], node: ast.Call) -> Any:
         """A call `pl.<path>(...)`."""
         word = ".".join(path)
+        self._check_supported(path, node)
         attributes = [k for k in node.keywords if k.arg == "attrs"]
         if attributes:
             node = ast.copy_location(
@@ -90,6 +91,14 @@ class Calls:
         for keyword in attributes:
             self._attach(result, keyword.value)
         return result
+
+    def _check_supported(self, path: tuple[str, ...], node: ast.Call) -> None:
+        """Refuses an operation of the reference that is known and not supported."""
+        known = find(path[0], path[1]) if len(path) == 2 else spaces_of(path[0])
+        refused = None if known else refusal(path)
+        if refused is not None:
+            message, way = refused
+            raise UnsupportedFeatureError(message, self.body.emitter.place(node), instead=way)
 
     def _attach(self, result: Any, node: ast.AST) -> None:
         last = self.body.emitter.block.last_op
@@ -144,8 +153,7 @@ class Calls:
 
     def named(self, word: str, values: list[Any], node: ast.AST, **keywords: Any) -> Any:
         """An operator of the language applied to values that are evaluated already."""
-        call = ast.copy_location(ast.Call(ast.Name(word, ast.Load()), [], []), node)
-        return self.unified(word, Arguments(call, values, keywords, word))
+        return self.unified(word, Arguments(_call_of(word, node), values, keywords, word))
 
     def operation(self, op: OpClass, given: Arguments) -> Any:
         """The op of a call; its result, or `Nothing`."""
@@ -159,6 +167,22 @@ class Calls:
         if op.STATED:
             return Popped(op, values, given.call)
         return self.build(op, Bound(values), given)
+
+    def scratch(self, word: str, tile: SSAValue, node: ast.AST) -> dict[str, Any]:
+        """The scratch tiles that an operator of Python does not name: like the tile, by parameter name."""
+        op = find("tile", word)
+        splits = op.get_trait(Splits) if op is not None else None
+        if op is None or splits is None or not isinstance(tile.type, TileType):
+            return {}
+        shape = Several(tuple(Literal(d) for d in tile.type.shape))
+        missing = [p.name for p in op.PARAMETERS if p.name in splits.scratch and p.default is REQUIRED]
+        create = find("tile", "create")
+        assert create is not None
+        made: dict[str, Any] = {}
+        for name in missing:
+            values = {"shape": tile.type.shape, "dtype": tile.type.dtype, "target_memory": MemorySpace.VEC}
+            made[name] = self.build(create, Bound(values), Arguments(_call_of("create", node), [shape], {}, "create"))
+        return made
 
     def build(self, op: OpClass, bound: Bound, given: Arguments, result_type: Attribute | None = None) -> Any:
         """Makes the op, or says why its arguments do not fit."""
@@ -245,6 +269,11 @@ class Calls:
         if not op.results:
             return Nothing()
         return op.results[0] if len(op.results) == 1 else Several(tuple(op.results))
+
+
+def _call_of(word: str, node: ast.AST) -> ast.Call:
+    """A call that stands for an operator of Python."""
+    return ast.copy_location(ast.Call(ast.Name(word, ast.Load()), [], []), node)
 
 
 _VERIFIED: set[tuple[object, ...]] = set()

@@ -11,7 +11,7 @@ from inspect import Signature
 from typing import Any, NoReturn
 
 from cubelane.ir.surface import REQUIRED
-from cubelane.language.registry import ALIASES, NAMESPACES, OPERATIONS, OpClass, find, similar, spaces_of
+from cubelane.language.registry import ALIASES, NAMESPACES, OPERATIONS, OpClass, find, refusal, similar, spaces_of
 
 SCALAR_FUNCTIONS = {
     "min": "The smaller of two scalars.",
@@ -87,6 +87,9 @@ def lookup(name: str) -> Any:
         return _function(op, name)
     if name in SCALAR_FUNCTIONS:
         return _scalar(name)
+    refused = refusal((name,))
+    if refused is not None:
+        raise AttributeError(f"{refused[0]}; instead: {refused[1]}")
     near = similar(name)
     hint = f"; did you mean {near}?" if near else ""
     raise AttributeError(f"module 'cubelane.language' has no attribute {name!r}{hint}")

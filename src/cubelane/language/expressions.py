@@ -7,7 +7,7 @@ from typing import Any
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from cubelane.ir.narrowing import is_tuple
+from cubelane.ir.narrowing import is_tuple, is_value
 from cubelane.ir.types import TileType
 from cubelane.language import evaluate
 from cubelane.language.annotations import dtype_of
@@ -35,7 +35,7 @@ SHAPED_OPERATORS: dict[type[ast.operator], str] = {
     ast.Sub: "sub",
     ast.Mult: "mul",
     ast.Div: "div",
-    ast.Mod: "fmod",
+    ast.Mod: "rem",
     ast.BitAnd: "and_",
     ast.BitOr: "or_",
     ast.BitXor: "xor",
@@ -209,7 +209,9 @@ class Expressions:
         if operation is ast.Sub and isinstance(values[0], Literal) and is_shaped(values[1]):
             negative = self.calls.named("neg", [values[1]], node)
             return self.calls.named("add", [negative, values[0]], node)
-        return self.calls.named(word, values, node)
+        lhs, rhs = values
+        keywords = self.calls.scratch(word, lhs, node) if is_value(lhs) and is_shaped(rhs) else {}
+        return self.calls.named(word, values, node, **keywords)
 
     def _shaped_power(self, values: list[Any], node: ast.AST) -> Any:
         base, exponent = values

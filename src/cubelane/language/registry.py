@@ -52,8 +52,57 @@ IGNORED_KEYWORDS = {"transpose": False, "flat_layout": False}
 SYNONYMS: dict[tuple[str, str], tuple[str, str]] = {
     ("tensor", "view"): ("tensor", "reshape"),
     ("tensor", "arange"): ("tensor", "ci"),
+    ("tensor", "batch_matmul"): ("tensor", "matmul"),
+    ("tensor", "batch_matmul_acc"): ("tensor", "matmul_acc"),
 }
 """Other names of some ops in a namespace."""
+
+
+_ORCHESTRATION = ("is for orchestration, which is not compiled here", "leave it out")
+_IN_ORDER = ("has no form in PTO IR: within a core the order of the text holds", "leave it out")
+_FLAGS = ("is a flag between the cores, whose order the rings give", "pl.tile.tpush_to_aiv and pl.tile.tpop_from_aic")
+_ADDRESSES = ("works at addresses that a tile holds, which no lane can be given a half of", "pl.tile.gather_row")
+_SORTS = ("sorts, for which there is no model", "pl.row_max and pl.row_argmax in a loop")
+_SCALED = (
+    "multiplies with the scale buffers of the 950, which the model does not have",
+    "pl.matmul of dequantized tiles",
+)
+_CORES = ("waits for other core groups, and one is compiled here", "leave it out")
+_CACHE = ("works on the cache, which the model does not have", "leave it out")
+
+REFUSED: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("submit", "spmd_submit", "no_dep", "dump_tag", "wait_task", "task_id"), _ORCHESTRATION),
+    **dict.fromkeys(("sync_src", "sync_dst"), _IN_ORDER),
+    **dict.fromkeys(("sync_set", "sync_wait", "set_ffts"), _FLAGS),
+    **dict.fromkeys(("gather", "gatherb", "gather_mask", "gather_compare", "paged_gather", "mgather"), _ADDRESSES),
+    **dict.fromkeys(("scatter", "scatter_mask", "scatter_update", "mscatter"), _ADDRESSES),
+    **dict.fromkeys(("sort32", "mrgsort_format1", "mrgsort_format2"), _SORTS),
+    **dict.fromkeys(("matmul_mx", "matmul_mx_acc", "matmul_mx_bias", "tget_scale_addr"), _SCALED),
+    "syncall": _CORES,
+    "cacheinvalid": _CACHE,
+    "create_l1": ("makes a buffer by hand", "pl.create_tile(shape, dtype=..., target_memory=pl.Mem.Mat)"),
+    "expand_clone": ("has no form on chip", "pl.row_expand or pl.col_expand"),
+    "batch_matmul": ("is a product of tensors with three axes", "pl.matmul of tensors"),
+    "batch_matmul_acc": ("is a product of tensors with three axes", "pl.matmul of tensors, and pl.add"),
+    "alloc": ("stands in printed programs only, annotated with pl.Ptr", "pl.create_tile(...)"),
+}
+"""Operations of the reference that are refused by name: why, and what to write instead (spec/front.md 2.6, 2.7)."""
+
+REFUSED_NAMESPACES: dict[str, tuple[str, str]] = {
+    "array": ("integer arrays on the core are not modelled", "pl.Scalar values, or a tensor"),
+    "prefetch": ("there is no cache to fetch into", "leave it out"),
+}
+
+
+def refusal(path: Sequence[str]) -> tuple[str, str] | None:
+    """Why an operation of the reference is refused, and what to write instead; None for one that nobody knows."""
+    if len(path) == 2 and path[0] in REFUSED_NAMESPACES:
+        why, way = REFUSED_NAMESPACES[path[0]]
+        return f"pl.{'.'.join(path)} is not supported: {why}", way
+    if path[-1] in REFUSED and (len(path) == 1 or path[0] in NAMESPACES):
+        why, way = REFUSED[path[-1]]
+        return f"pl.{'.'.join(path)} is not supported: it {why}", way
+    return None
 
 
 def find(namespace: str, name: str) -> OpClass | None:

@@ -36,7 +36,7 @@ from cubelane.language.printing.scalars import is_scalar_op
 from cubelane.language.printing.types import type_text
 from cubelane.language.structure import Structure, Yielded
 from cubelane.language.values import Literal, Nothing, Popped, Several, described, is_operand, is_scalar, named
-from cubelane.language.vocabulary import Symbol
+from cubelane.language.vocabulary import MemRef, Symbol
 
 MAX_INLINE = 32
 STATIC = ("static_print", "static_assert")
@@ -232,8 +232,11 @@ class Statements:
         if node.value is None:
             raise self._syntax(node, "an annotation without a value declares nothing")
         said = self._stated(node.annotation)
-        value = self.expressions.value(node.value)
         name = node.target.id
+        if isinstance(node.value, ast.Call) and self.expressions.language_path(node.value.func) == ("tile", "alloc"):
+            self.body.names.bind(name, MemRef(name))  # of a printed program; where a tile lies follows from the passes
+            return
+        value = self.expressions.value(node.value)
         if isinstance(value, Popped):
             value = self._pop(value, said, node)
         elif isinstance(value, Several) and said.parts is not None:

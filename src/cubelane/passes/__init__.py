@@ -13,6 +13,7 @@ __all__ = [
     "inject_gm_pipe_buffer",
     "legalize_tile_cast",
     "lower_auto_vector_split",
+    "lower_composite_ops",
     "materialize_semantic_aliases",
     "outline_incore_scopes",
     "pass_named",
@@ -33,6 +34,11 @@ def outline_incore_scopes() -> Pass:
 def convert_tensor_to_tile() -> Pass:
     """Tensor operations in InCore functions become tile operations."""
     return pass_named("convert-tensor-to-tile")
+
+
+def lower_composite_ops() -> Pass:
+    """Ops that the machine does not have become the ops they are made of."""
+    return pass_named("lower-composite-ops")
 
 
 def flatten_tile_nd_to_2d() -> Pass:

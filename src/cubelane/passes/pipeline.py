@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from cubelane.ir.context import shared_context
+from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import target_name
 
 After = Callable[["Pass", ModuleOp], None]
@@ -86,6 +87,7 @@ _READY = (*_TILE, FLAT, SPACES)
 PASSES: tuple[Pass, ...] = (
     _pass("outline-incore-scopes", requires=(SSA,), produces=(SSA, OUTLINED, REGIONS)),
     _pass("convert-tensor-to-tile", requires=(SSA, OUTLINED), produces=(*_TILE, REGIONS)),
+    _pass("lower-composite-ops", requires=_TILE, produces=_TILE),
     _pass("flatten-tile-nd-to-2d", requires=_TILE, produces=(*_TILE, FLAT)),
     _pass("legalize-tile-cast", requires=(*_TILE, FLAT), produces=(CASTS,)),
     _pass("auto-tile-matmul-l0", requires=(*_TILE, FLAT), produces=(*_TILE, FLAT)),
@@ -128,9 +130,13 @@ def pass_named(name: str) -> Pass:
 def run(program: ModuleOp, until: str | None = None, after: After | None = None) -> ModuleOp:
     """Runs the passes in order, up to and including `until`; `after` is called behind every pass that ran."""
     last = None if until is None else pass_named(until)
+    have = {SSA}
     for stage in PASSES:
         if stage.applies_to(program):
+            if missing := stage.required - have:
+                raise Diagnostic(f"{stage.name} needs a program with {', '.join(sorted(missing))}", code="pass-order")
             stage(program)
+            have = (have - stage.invalidated) | stage.produced
             for prop in sorted(stage.produced & VERIFIERS.keys()):
                 Pass(VERIFIERS[prop][1], VERIFIERS[prop][0])(program)
             if after is not None:

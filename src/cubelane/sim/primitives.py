@@ -287,6 +287,13 @@ def _inside(box: Extents, offsets: Extents, shape: Extents, what: str) -> None:
             )
 
 
+def inside(shape: Extents, valid: Extents) -> Array:
+    """Which cells of a box of `shape` are valid."""
+    mask = np.zeros(shape, np.bool_)
+    mask[tuple(slice(0, extent) for extent in valid)] = True
+    return mask
+
+
 def fill_pad(tile: Array, valid: Extents, pad: str) -> Array:
     """A copy with the cells outside the valid extent set to zero or the largest or smallest value."""
     inner = tuple(slice(0, extent) for extent in valid)
@@ -376,6 +383,7 @@ PURE: dict[str, Any] = {
             with_cell,
             reinterpret,
             fill_pad,
+            inside,
             cut_valid,
             clamped,
             reshaped_valid,

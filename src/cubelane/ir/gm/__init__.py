@@ -17,6 +17,7 @@ from cubelane.ir.gm.elementwise import ReduceTensorOp as ReduceTensorOp
 from cubelane.ir.gm.elementwise import RowExpandTensorOp as RowExpandTensorOp
 from cubelane.ir.gm.elementwise import ScalarTensorOp as ScalarTensorOp
 from cubelane.ir.gm.elementwise import UnaryTensorOp as UnaryTensorOp
+from cubelane.ir.gm.extended import EXTENDED_OPS as EXTENDED_OPS
 from cubelane.ir.gm.matrix import MatmulAccOp as MatmulAccOp
 from cubelane.ir.gm.matrix import MatmulOp as MatmulOp
 from cubelane.ir.gm.memory import AssembleOp as AssembleOp
@@ -39,6 +40,7 @@ from cubelane.ir.types import TensorType
 
 GM_OPS: tuple[type[TensorOp], ...] = (
     *TABLE_OPS.values(),
+    *EXTENDED_OPS,
     CastOp,
     MatmulOp,
     MatmulAccOp,

@@ -33,7 +33,7 @@ PRECISION = (("high_precision", "highPrecision"),)
 def vector_traits(
     behaviour: Split,
     meaning: str,
-    pto: str,
+    pto: str | None,
     *,
     tiles: Sequence[str],
     cost: CostClass = CostClass.VECTOR,

@@ -142,4 +142,94 @@ class MatmulBiasOp(TileOp):
         return product
 
 
-MATRIX_OPS: tuple[type[TileOp], ...] = (MatmulOp, MatmulAccOp, MatmulBiasOp)
+ROW_BOX = 16
+"""Physical rows of the accumulator of a product with one row."""
+
+
+def row_product_type(lhs: TileType, rhs: TileType) -> TileType:
+    """[1, K] times [K, N]: one valid row of an accumulator tile of 16."""
+    if lhs.shape[0] != 1:
+        raise wrong(f"`gemv` takes a left operand of one row, not {list(lhs.shape)}", instead="pl.matmul")
+    product = product_type(lhs, rhs)
+    return TileType.make((ROW_BOX, product.shape[1]), product.dtype, ACC, (1, product.valid[1]))
+
+
+@irdl_op_definition
+class GemvOp(TileOp):
+    """The product of a row [1, K] and a tile [K, N]; the accumulator has 16 rows, one of them valid."""
+
+    name = "tile.gemv"
+    SPELLING: ClassVar[str] = "gemv"
+    lhs = operand_def(TileType)
+    rhs = operand_def(TileType)
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("lhs"), a_value("rhs"))
+    traits = traits_def(*matrix_traits("matmul({lhs}, {rhs})", "pto.tgemv", {"lhs": (LEFT,), "rhs": (RIGHT,)}))
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        return row_product_type(call.tile("lhs"), call.tile("rhs"))
+
+
+@irdl_op_definition
+class GemvAccOp(TileOp):
+    """Adds the product of a row to an accumulator with one valid row, in place."""
+
+    name = "tile.gemv_acc"
+    SPELLING: ClassVar[str] = "gemv_acc"
+    acc = operand_def(TileType)
+    lhs = operand_def(TileType)
+    rhs = operand_def(TileType)
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("acc"), a_value("lhs"), a_value("rhs"))
+    traits = traits_def(
+        *matrix_traits(
+            "accumulate({acc}, {lhs}, {rhs}, None)",
+            "pto.tgemv.acc",
+            {"acc": (ACC,), "lhs": (LEFT,), "rhs": (RIGHT,)},
+        ),
+        InPlace("acc"),
+    )
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        acc, product = call.tile("acc"), row_product_type(call.tile("lhs"), call.tile("rhs"))
+        if acc.shape != product.shape or acc.dtype != product.dtype:
+            raise wrong(
+                f"the accumulator is {list(acc.shape)} {acc.dtype}, the product {list(product.shape)} {product.dtype}",
+                code="wrong-shape",
+            )
+        return TileType.make(acc.shape, acc.dtype, ACC, acc.valid)
+
+
+@irdl_op_definition
+class GemvBiasOp(TileOp):
+    """The product of a row plus a bias row [1, N] of the accumulator's element type."""
+
+    name = "tile.gemv_bias"
+    SPELLING: ClassVar[str] = "gemv_bias"
+    lhs = operand_def(TileType)
+    rhs = operand_def(TileType)
+    bias = operand_def(TileType)
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("lhs"), a_value("rhs"), a_value("bias"))
+    traits = traits_def(
+        *matrix_traits(
+            "matmul({lhs}, {rhs}) + {bias}",
+            "pto.tgemv.bias",
+            {"lhs": (LEFT,), "rhs": (RIGHT,), "bias": (BIAS,)},
+        )
+    )
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        product, bias = row_product_type(call.tile("lhs"), call.tile("rhs")), call.tile("bias")
+        if bias.shape != (1, product.shape[1]) or bias.dtype != product.dtype:
+            raise wrong(
+                f"the bias must be [1, {product.shape[1]}] {product.dtype}, not {list(bias.shape)} {bias.dtype}",
+                code="wrong-shape",
+            )
+        return product
+
+
+MATRIX_OPS: tuple[type[TileOp], ...] = (MatmulOp, MatmulAccOp, MatmulBiasOp, GemvOp, GemvAccOp, GemvBiasOp)

@@ -179,6 +179,40 @@ def test_predicates_over_a_tail():
     np.testing.assert_array_equal(run(body, x, pto.f32, size=128), want)
 
 
+@pytest.mark.parametrize("first", [0, 1, 5, 8, 13])
+def test_unaligned_streams_load_and_append(first: int):
+    x = floats(256)
+
+    def body(source: Any, target: Any, full: Any) -> None:
+        reading = pto.vldas(source + first)
+        one, reading, here = pto.vldus(source + first, reading, 21)
+        two, reading, here = pto.vldus(here, reading, 64)
+        writing = pto.init_align()
+        writing, there = pto.vstus(writing, 21, one, target + 3)
+        writing, there = pto.vstus(writing, 64, two, there)
+        pto.vstas(writing, there)
+        pto.vsts(pto.vbr(7.0), target, 0, pto.pset_b32("VL3"))
+        pto.vsts(pto.vbr(7.0), target, 88, pto.pset_b32("VL8"))
+
+    got = run(body, x, pto.f32, size=96)
+    np.testing.assert_array_equal(got[3:88], x[first : first + 85])
+    assert got[:3].tolist() == [7.0] * 3
+
+
+def test_a_stream_that_is_not_flushed_leaves_its_end_undefined():
+    @pto.jit(mode="explicit", kernel_kind="vector")
+    def kernel(y: pto.ptr(pto.f32, "gm")):
+        ub = pto.castptr(0, pto.ptr(pto.f32, "ub"))
+        with pto.vecscope():
+            pto.vstus(pto.init_align(), 12, pto.vbr(1.0), ub)
+        pto.set_flag("V", "MTE3")
+        pto.wait_flag("V", "MTE3")
+        pto.mte_ub_gm(ub, y, 32)
+        pto.mte_ub_gm(ub, y, 48)  # four elements wait in the state
+
+    assert [finding.code for finding in kernel.compile().run(np.zeros(16, np.float32)).findings] == ["undefined"]
+
+
 def test_every_op_with_a_meaning_in_the_table_can_be_called():
     named = [c.decl.name for c in op_classes().values() if c.decl.lanes is not None]
     assert len(named) > 30

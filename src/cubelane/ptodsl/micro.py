@@ -24,6 +24,7 @@ from cubelane.ptodsl.types import (
     I32,
     I64,
     INDEX,
+    AlignType,
     MaskType,
     ScalarType,
     ValueType,
@@ -31,18 +32,22 @@ from cubelane.ptodsl.types import (
     full_register,
     mask_type,
 )
-from cubelane.ptodsl.values import Align, Mask, Scalar, Value, Vector, as_scalar, unwrap_results
+from cubelane.ptodsl.values import Mask, Pointer, Scalar, Value, Vector, as_scalar, unwrap_results
 
 _INTEGERS = {"index": INDEX, "i64": I64, "i32": I32}
 ATTRIBUTES = ("dist", "rnd", "sat", "part", "order", "position")
 OPEN_SIGNATURES = {
-    "vgather2": "src:ub index:vreg mask:mask",
-    "vgatherb": "src:ub index:vreg mask:mask",
-    "vsldb": "src:ub block_stride:i64 repeat_stride:i64 mask:mask",
+    "vgather2": "src:ub index:vreg mask:mask -> result:vreg",
+    "vgatherb": "src:ub index:vreg mask:mask -> result:vreg",
+    "vsldb": "src:ub block_stride:i64 repeat_stride:i64 mask:mask -> result:vreg",
     "vsstb": "value:vreg dst:ub block_stride:i64 repeat_stride:i64 mask:mask",
     "vscatter": "value:vreg dst:ub index:vreg mask:mask",
+    "vldas": "src:ub -> state:align",
+    "vldus": "src:ub state:align step:i32 -> result:vreg state:align next:ub",
+    "vstus": "state:align count:i32 value:vreg dst:ub -> state:align next:ub",
+    "vstas": "state:align dst:ub",
 }
-"""Operands of ops whose signature the table leaves open."""
+"""Operands and results of ops whose signature the table leaves open."""
 
 
 def declaration(name: str) -> OpDecl | None:
@@ -54,9 +59,11 @@ def declaration(name: str) -> OpDecl | None:
 def operand_slots(decl: OpDecl) -> tuple[Slot, ...]:
     """The operands a call takes."""
     text = OPEN_SIGNATURES.get(decl.name)
-    if text is None:
-        return decl.operands
-    pairs = [word.split(":") for word in text.split()]
+    return decl.operands if text is None else _slots(text.partition("->")[0])
+
+
+def _slots(text: str) -> tuple[Slot, ...]:
+    pairs = (word.split(":") for word in text.split())
     return tuple(Slot(name, kind) for name, kind in pairs)
 
 
@@ -94,7 +101,7 @@ def emit_call(tracer: Tracer, decl: OpDecl, arguments: tuple[Any, ...], named: d
 
 def _results(decl: OpDecl) -> tuple[Slot, ...]:
     if decl.name in OPEN_SIGNATURES:
-        return (Slot("result", "vreg"),) if decl.effect.name == "READ" else ()
+        return _slots(OPEN_SIGNATURES[decl.name].partition("->")[2])
     return tuple(slot for slot in decl.results if not slot.optional)
 
 
@@ -144,12 +151,12 @@ def _operand(decl: OpDecl, slot: Slot, value: Any, element: ScalarType | None) -
         return as_scalar(value, _INTEGERS[slot.kind], what)
     if slot.kind == "int" and not isinstance(value, Value):
         return as_scalar(value, I32 if decl.name.startswith("plt") else INDEX, what)
-    if slot.kind in ("scalar", "any") and not isinstance(value, Value | Align):
+    if slot.kind in ("scalar", "any") and not isinstance(value, Value):
         if element is None:
             raise wrong_type(f"{what} needs a typed scalar", instead=f"pto.const({value!r}, dtype=pto.f32)")
         return as_scalar(value, element, what)
     text, test = KINDS[slot.kind]
-    if not isinstance(value, Value | Align) or not test(value.ssa.type):
+    if not isinstance(value, Value) or not test(value.ssa.type):
         raise wrong_type(f"{what} must be {text}, got {value!r}")
     if slot.kind == "scalar" and element is not None and isinstance(value, Scalar) and value.type != element:
         return as_scalar(value, element, what)
@@ -162,6 +169,10 @@ WIDER = {"i8": "i16", "i16": "i32", "si8": "si16", "si16": "si32", "ui8": "ui16"
 def _result(decl: OpDecl, slot: Slot, taken: dict[str, Any], target: object) -> ValueType:
     if slot.kind == "vreg":
         return _register(decl, taken, target)
+    if slot.kind == "align":
+        return AlignType()
+    if slot.kind == "ub":
+        return next(v.type for v in taken.values() if isinstance(v, Pointer))
     if slot.kind == "mask":
         suffix = decl.name.rpartition("_")[2]
         if suffix in ("b8", "b16", "b32"):

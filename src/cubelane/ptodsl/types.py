@@ -89,7 +89,20 @@ class MaskType:
         return f"pto.mask_type({self.granularity!r})"
 
 
-ValueType = ScalarType | PointerType | VectorType | MaskType
+@dataclass(frozen=True)
+class AlignType:
+    """The state of an unaligned stream."""
+
+    @property
+    def attribute(self) -> Attribute:
+        """The IR type."""
+        return ir.AlignType()
+
+    def __str__(self) -> str:
+        return "the state of an unaligned stream"
+
+
+ValueType = ScalarType | PointerType | VectorType | MaskType | AlignType
 
 SCALARS: dict[str, ScalarType] = {
     "f32": ScalarType("f32", builtin.f32),
@@ -195,7 +208,7 @@ def from_ir(attribute: Attribute) -> ValueType | None:
         return VectorType(attribute.lanes.data, _SCALAR_OF[attribute.element])
     if isinstance(attribute, ir.MaskType):
         return MaskType(attribute.granularity.data)
-    return _SCALAR_OF.get(attribute)
+    return AlignType() if isinstance(attribute, ir.AlignType) else _SCALAR_OF.get(attribute)
 
 
 def pipe_of(value: object) -> Pipe:

@@ -15,6 +15,7 @@ from cubelane.ptodsl.types import (
     F32,
     I1,
     INDEX,
+    AlignType,
     MaskType,
     PointerType,
     ScalarType,
@@ -79,16 +80,15 @@ class Mask(Value):
 class Align(Value):
     """The state of an unaligned stream."""
 
-    def __init__(self, ssa: SSAValue):
-        self.ssa = ssa
+    type: AlignType
 
 
 def wrap(ssa: SSAValue) -> Any:
     """The language's value of an SSA value."""
     kind = from_ir(ssa.type)
     if kind is None:
-        return Align(ssa)
-    classes = {PointerType: Pointer, VectorType: Vector, MaskType: Mask, ScalarType: Scalar}
+        raise wrong_type(f"the language has no type for {ssa.type}")
+    classes = {PointerType: Pointer, VectorType: Vector, MaskType: Mask, ScalarType: Scalar, AlignType: Align}
     return classes[type(kind)](ssa, kind)
 
 

@@ -36,7 +36,11 @@ fuzz: $(STAMP)
 	$(BIN)/cubelane fuzz --time $(TIME) --seed $(SEED) --jobs $(JOBS)
 
 docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs]'
+	$(BIN)/python -m tests.docs.reference
+	$(BIN)/mkdocs build --strict
 	$(BIN)/python -m pytest tests/docs
+	@echo "the site is in build/site; open build/site/index.html"
 
 clean:
 	rm -rf $(VENV) build dist

@@ -79,11 +79,12 @@ def test_switching_passes_shows_and_hides_columns(flash: str, open_page: Any):
 def test_why_shows_the_chain_and_follows_it(flash: str, open_page: Any):
     opened = open_page(flash)
     page = opened.page
-    page.locator(".column").nth(1).locator(".ln", has_text="tile.exp(").first.locator(".no").click()
+    column = page.locator(".column").nth(1)
+    column.locator(".ln", has_text=re.compile(r"\bp__tile: ")).first.locator(".no").click()
     why = page.locator("#why")
     for word in ("vector", "shared out by rows", "32 of 64 cells", "lane 0: 32, lane 1: 32", "Chain from the crossing"):
         assert word in why.inner_text()
-    opened.shot("why-1280")
+    opened.shot("explorer")
     why.locator("ol button").first.click()
     assert page.locator(".ln.sel").count() == 1
 
@@ -104,7 +105,7 @@ def test_timeline_zooms_pans_and_explains(flash: str, open_page: Any):
     chart = page.locator("#chart").bounding_box()
     page.mouse.move(chart["x"] + 115, chart["y"] + 24 + 2 * 24 + 12)
     assert "line 3" in page.locator("#tip").inner_text()
-    opened.shot("timeline-1280")
+    opened.shot("timeline")
     page.get_by_role("button", name="Whole").click()
     assert page.locator("#span").inner_text() == whole
     assert "not a measurement" in page.locator("#timeline").inner_text()

@@ -4,6 +4,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from cubelane import language, passes
+from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import TARGET
 from cubelane.passes import pipeline
 from tests.cli.conftest import GOOD
@@ -27,6 +28,18 @@ def test_passes_one_by_one_give_what_the_pipeline_gives():
     for stage in pipeline.PASSES:
         module = getattr(passes, stage.name.replace("-", "_"))()(module)
     assert str(module) == str(pipeline.run(program()))
+
+
+def test_pipeline_in_another_order_is_refused_by_the_properties(monkeypatch):
+    stages = list(pipeline.PASSES)
+    place = next(i for i, s in enumerate(stages) if s.name == "lower-auto-vector-split")
+    stages[place], stages[place + 1] = stages[place + 1], stages[place]
+    outline = next(i for i, s in enumerate(stages) if s.name == "outline-incore-scopes")
+    for order in (stages[:outline] + stages[outline + 1 :], [s for s in stages if pipeline.SPACES not in s.produced]):
+        monkeypatch.setattr(pipeline, "PASSES", tuple(order))
+        with pytest.raises(Diagnostic) as refusal:
+            pipeline.run(program())
+        assert refusal.value.code == "pass-order" and "needs a program with" in refusal.value.message
 
 
 def test_a_program_that_needs_no_lowering_comes_back_as_the_same_object():

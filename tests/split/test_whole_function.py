@@ -2,9 +2,11 @@
 
 import pytest
 
+from cubelane import passes
 from cubelane.ir.kernel import SPLIT_AIV, functions_of, split_of
 from cubelane.ir.types import DYNAMIC, MemorySpace, SplitMode
 from cubelane.language import parse, print_program
+from cubelane.passes.pipeline import PASSES, pass_named
 from cubelane.passes.tile.lower_auto_vector_split import LowerAutoVectorSplit
 
 from .kernels import Kernel, ops, value
@@ -37,6 +39,22 @@ def test_nothing_to_do_gives_the_same_unchanged_object() -> None:
     before = str(lowered)
     assert LowerAutoVectorSplit()(lowered) is lowered
     assert str(lowered) == before
+
+
+@pytest.mark.parametrize("form", ["function", "region", "explicit", "none"])
+def test_pass_twice_is_the_pass_once_on_the_same_objects(form: str) -> None:
+    tile, at = {"explicit": ("h", "lane * 16"), "none": ("f", "lane * 16")}.get(form, ("v", "0"))
+    made = "f = pl.tile.full([16, 24], dtype=pl.FP32, value=1.0)\n" if form == "none" else ""
+    body = f"{made}q = pl.tile.neg({tile})\no = pl.tile.store(q, [{at}, 0], y)\nreturn o"
+    module = Kernel(body, form=form).parsed()
+    once = passes.lower_auto_vector_split()(module)
+    assert once is module
+    functions, text = functions_of(module), str(module)
+    ops_before = [op for f in functions for op in f.body.walk()]
+    assert passes.lower_auto_vector_split()(module) is module
+    assert all(a is b for a, b in zip(functions, functions_of(module), strict=True))
+    assert all(a is b for a, b in zip(ops_before, (op for f in functions for op in f.body.walk()), strict=True))
+    assert str(module) == text
 
 
 PURE_VECTOR = """
@@ -114,9 +132,12 @@ def test_scratch_stays_whole_and_a_create_that_holds_values_is_halved() -> None:
 
 
 def test_properties_are_data_of_the_pass() -> None:
-    assert "AivSplitValid" in LowerAutoVectorSplit.required
-    assert LowerAutoVectorSplit.invalidated == {"AivSplitValid"}
-    assert "SSAForm" in LowerAutoVectorSplit.produced
+    stage = pass_named("lower-auto-vector-split")
+    assert "AivSplitValid" in stage.required and stage.invalidated == {"AivSplitValid"}
+    assert stage.required - stage.produced == {"AivSplitValid"}
+    names = [other.name for other in PASSES]
+    place = names.index(stage.name)
+    assert names[place - 1 : place + 2] == ["resolve-backend-op-layouts", stage.name, "expand-mixed-kernel"]
 
 
 def test_one_row_crossing_is_held_by_both_lanes() -> None:

@@ -1,7 +1,5 @@
 """The workspace in global memory through which the rings of an a2a3 travel (spec/passes.md 6)."""
 
-from typing import ClassVar
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -42,9 +40,6 @@ class InjectGMPipeBuffer(ModulePass):
     function makes its own buffer. Nothing happens on a target whose rings stay on chip."""
 
     name = "inject-gm-pipe-buffer"
-    required: ClassVar = frozenset({"SSAForm", "MixedKernelExpanded"})
-    produced: ClassVar = frozenset({"SSAForm", "MixedKernelExpanded"})
-    invalidated: ClassVar = frozenset[str]()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = TARGETS.get(target_name(op) or "")

@@ -1,7 +1,5 @@
 """A free carries the transport code and the pipe of the pop whose slot it gives back (spec/passes.md 8)."""
 
-from typing import ClassVar
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -16,9 +14,6 @@ class StampTfreeSplit(ModulePass):
     """Writes the code and the pipe id of every pop onto its free; refuses a free of anything but a pop."""
 
     name = "stamp-tfree-split"
-    required: ClassVar = frozenset({"SplitIncoreOrch"})
-    produced: ClassVar = frozenset[str]()
-    invalidated: ClassVar = frozenset[str]()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in ops_in(op):

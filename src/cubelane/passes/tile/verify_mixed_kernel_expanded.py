@@ -1,7 +1,6 @@
 """The property MixedKernelExpanded: each program fits its core, its rings are open and its slots come back (9.2)."""
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -36,9 +35,6 @@ class VerifyMixedKernelExpanded(ModulePass):
     """Raises the first finding; `findings` gives them all."""
 
     name = "verify-mixed-kernel-expanded"
-    required: ClassVar = frozenset[str]()
-    produced: ClassVar = frozenset({"MixedKernelExpanded"})
-    invalidated: ClassVar = frozenset[str]()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for finding in findings(op):

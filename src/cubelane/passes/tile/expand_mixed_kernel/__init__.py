@@ -1,7 +1,6 @@
 """One mixed function becomes the programs of the cube and of the lanes, joined by rings (spec/passes.md 5)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -45,9 +44,6 @@ class ExpandMixedKernel(ModulePass):
     """
 
     name = "expand-mixed-kernel"
-    required: ClassVar = frozenset({"SSAForm", "SplitIncoreOrch", "TileOps2D", "TileMemoryInferred"})
-    produced: ClassVar = frozenset({"SSAForm", "MixedKernelExpanded"})
-    invalidated: ClassVar = frozenset[str]()
 
     pipe_per_size: bool = False
 

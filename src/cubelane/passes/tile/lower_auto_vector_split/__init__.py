@@ -4,8 +4,6 @@ Vector work is halved along the split axis, cube work stays full width, and what
 `tile.aiv_shard` and `tile.aic_gather` (spec/passes.md 4; docs/lower_auto_vector_split.md).
 """
 
-from typing import ClassVar
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -20,24 +18,11 @@ from cubelane.passes.tile.lower_auto_vector_split import regions, whole_function
 
 NAME = "LowerAutoVectorSplit"
 
-_BODY = frozenset(
-    {
-        "SSAForm",
-        "IncoreTileOps",
-        "SplitIncoreOrch",
-        "TileOps2D",
-        "TileMemoryInferred",
-    }
-)
-
 
 class LowerAutoVectorSplit(ModulePass):
     """Tells the two lanes apart: tiles are halved, addresses moved; functions it does not concern stay untouched."""
 
     name = "lower-auto-vector-split"
-    required: ClassVar[frozenset[str]] = _BODY | {"AivSplitValid"}
-    produced: ClassVar[frozenset[str]] = _BODY
-    invalidated: ClassVar[frozenset[str]] = frozenset({"AivSplitValid"})
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lowers every function of the program in place."""

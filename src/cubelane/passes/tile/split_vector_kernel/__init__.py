@@ -1,7 +1,5 @@
 """The programs of the lanes learn how they are dispatched; hand-written pairs are halved (spec/passes.md 7)."""
 
-from typing import ClassVar
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -34,9 +32,6 @@ class SplitVectorKernel(ModulePass):
     """
 
     name = "split-vector-kernel"
-    required: ClassVar = frozenset({"SSAForm", "MixedKernelExpanded"})
-    produced: ClassVar = frozenset({"SSAForm", "VectorKernelSplit"})
-    invalidated: ClassVar = frozenset[str]()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = TARGETS.get(target_name(op) or "")

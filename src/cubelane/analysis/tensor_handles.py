@@ -39,6 +39,7 @@ class TensorHandles:
         memories = [*(a for a in body.args if isinstance(a.type, TensorType)), *made]
         self._roots: dict[SSAValue, SSAValue] = {memory: memory for memory in memories}
         self._functions = functions or {}
+        self._returned: dict[str, list[int | None]] = {}
         self._visit(body)
 
     def __getitem__(self, value: SSAValue) -> SSAValue | None:
@@ -89,10 +90,14 @@ class TensorHandles:
         return any([self._name(target, common) for target in join.targets])
 
     def _call(self, op: CallOp) -> None:
-        callee = self._functions.get(op.callee.string_value())
+        name = op.callee.string_value()
+        callee = self._functions.get(name)
         if callee is None:
             return
-        for result, index in zip(op.results, returned_parameters(callee), strict=True):
+        if name not in self._returned:
+            others = {key: function for key, function in self._functions.items() if function is not callee}
+            self._returned[name] = returned_parameters(callee, others)
+        for result, index in zip(op.results, self._returned[name], strict=True):
             if index is not None:
                 self._name(result, self._roots.get(op.operands[index]))
 
@@ -104,13 +109,11 @@ def return_of(function: FuncOp) -> ReturnOp:
     return last
 
 
-def returned_parameters(function: FuncOp) -> list[int | None]:
-    """For each returned value the parameter that it is, None for one that is no parameter."""
-    block = function.body.block
-    return [
-        value.index if isinstance(value, BlockArgument) and value.owner is block else None
-        for value in return_of(function).arguments
-    ]
+def returned_parameters(function: FuncOp, functions: Functions | None = None) -> list[int | None]:
+    """For each returned value the parameter whose memory it names, None for one that names none."""
+    handles = TensorHandles(function.body.block, functions)
+    roots = [handles[value] for value in return_of(function).arguments]
+    return [root.index if isinstance(root, BlockArgument) else None for root in roots]
 
 
 def directions(function: FuncOp, functions: Functions | None = None) -> list[Direction]:

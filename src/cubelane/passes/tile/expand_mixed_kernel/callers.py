@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.dialects.scf import ForOp, WhileOp
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from cubelane.analysis.tensor_handles import TensorHandles, return_of
+from cubelane.analysis.tensor_handles import TensorHandles
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import DUAL_DISPATCH, EXTERNAL, FunctionKind, flag, functions_of, kind_of, set_flag, split_of
 from cubelane.ir.tile.channel import FreeOp, ImportPeerBufferOp, PopOp, PushOp, transport_code
-from cubelane.ir.types import SplitMode, TensorType
+from cubelane.ir.types import SplitMode
 from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.expand_mixed_kernel.programs import Programs, copied_parameters, like
 from cubelane.targets import Target
@@ -91,8 +90,9 @@ class HandWrittenGroups:
         return None
 
     def _normalize(self, group: FuncOp, cube: CallOp, lanes: CallOp) -> None:
-        parameters = list(group.body.block.args)
-        other_abi = any([self._named(a) for a in call.arguments] != parameters for call in (cube, lanes))
+        parameters, handles = list(group.body.block.args), TensorHandles(group.body.block, self.functions)
+        passed = {call: [handles[a] or a for a in call.arguments] for call in (cube, lanes)}
+        other_abi = any(arguments != parameters for arguments in passed.values())
         dual = self._wants_both_lanes(self.functions[callee_of(lanes)])
         if not other_abi and not dual:
             return
@@ -102,7 +102,7 @@ class HandWrittenGroups:
             for call, suffix in ((cube, "aic"), (lanes, "aiv"))
         }
         for call in (cube, lanes):
-            new = self._rebuilt(group, call, names)
+            new = self._rebuilt(group, call, passed[call], names)
             if call is lanes and dual:
                 set_flag(new, DUAL_DISPATCH)
             call.operands = list(group.body.block.args)
@@ -123,7 +123,7 @@ class HandWrittenGroups:
             fresh = f"{name}_{number}"
         return fresh
 
-    def _rebuilt(self, group: FuncOp, call: CallOp, names: dict[str, str]) -> FuncOp:
+    def _rebuilt(self, group: FuncOp, call: CallOp, passed: list[SSAValue], names: dict[str, str]) -> FuncOp:
         """The member with the Group's parameters; its own ones become what the call passed for them."""
         member = self.functions[callee_of(call)]
         if EXTERNAL in member.attributes:
@@ -146,8 +146,8 @@ class HandWrittenGroups:
         mapping: dict[SSAValue, SSAValue] = {}
         block = copied_parameters(group, mapping)
         values: dict[SSAValue, SSAValue] = {}
-        for parameter, value in zip(member.body.block.args, call.arguments, strict=True):
-            values[parameter] = self._passed(call, self._named(value), mapping, block)
+        for parameter, value in zip(member.body.block.args, passed, strict=True):
+            values[parameter] = self._passed(call, value, mapping, block)
         for op in member.body.block.ops:
             block.add_op(op.clone(values))
         name = names[member.sym_name.data]
@@ -166,30 +166,6 @@ class HandWrittenGroups:
             parent.insert_op_before(new, first)
         self.functions[name] = new
         return new
-
-    def _named(self, value: SSAValue) -> SSAValue:
-        """The parameter of the group whose memory a tensor names, through loops and calls; other values as they are."""
-        while isinstance(value.type, TensorType):
-            below = self._below(value)
-            if below is None:
-                break
-            value = below
-        return value
-
-    def _below(self, value: SSAValue) -> SSAValue | None:
-        if isinstance(value, BlockArgument):
-            loop = value.block.parent_op()
-            if isinstance(loop, ForOp):
-                return loop.iter_args[value.index - 1]
-            return loop.arguments[value.index] if isinstance(loop, WhileOp) else None
-        assert isinstance(value, OpResult)
-        if isinstance(value.op, ForOp | WhileOp):
-            return (value.op.iter_args if isinstance(value.op, ForOp) else value.op.arguments)[value.index]
-        callee = self.functions.get(callee_of(value.op)) if isinstance(value.op, CallOp) else None
-        if callee is None:
-            return None
-        root = TensorHandles(callee.body.block)[return_of(callee).operands[value.index]]
-        return value.op.operands[root.index] if isinstance(root, BlockArgument) else None
 
     @staticmethod
     def _passed(call: Operation, value: SSAValue, mapping: dict[SSAValue, SSAValue], block: Block) -> SSAValue:

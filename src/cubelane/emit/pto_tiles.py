@@ -14,8 +14,8 @@ from cubelane.ir.pto.attrs import CmpAttr, RoundModeAttr
 from cubelane.ir.pto.table import op_classes
 from cubelane.ir.surface import OPERAND_KINDS, SurfaceOp, as_property, python_value
 from cubelane.ir.tile.channel import FreeOp
-from cubelane.ir.tile.elementwise import COMPARISONS
 from cubelane.ir.tile.making import FullOp
+from cubelane.ir.tile.masks import COMPARISONS
 from cubelane.ir.tile.matrix import MatmulAccOp
 from cubelane.ir.tile.movement import ReadOp, WriteOp
 from cubelane.ir.tile.shaping import AssembleOp, ExtractOp, SetValidShapeOp, SliceOp

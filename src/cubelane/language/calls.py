@@ -163,10 +163,25 @@ class Calls:
         if is_number(second):
             op = scalar_form(op) or op
         self._region_mode(op, given)
+        stated = self._stated_type(given) if op.STATED else None
         values = self.binder.bind(op, given)
-        if op.STATED:
+        if op.STATED and stated is None:
             return Popped(op, values, given.call)
+        if stated is not None:
+            return self.build(op, Bound({**values, "valid": []}), given, stated)
         return self.build(op, Bound(values), given)
+
+    def _stated_type(self, given: Arguments) -> TileType | None:
+        """The type that `shape=` and `dtype=` of a pop state, instead of an annotation."""
+        if not {"shape", "dtype"} <= given.keywords.keys():
+            return None
+        shape, dtype = (given.keywords.pop(name) for name in ("shape", "dtype"))
+        items = shape.items if isinstance(shape, Several) else ()
+        box = tuple(self.binder.integer(item, given.node("shape")) for item in items)
+        try:
+            return TileType.make(box, dtype_of(dtype))
+        except ParserError as problem:
+            raise type(problem)(problem.message, self.body.emitter.place(given.node("dtype"))) from None
 
     def scratch(self, word: str, tile: SSAValue, node: ast.AST) -> dict[str, Any]:
         """The scratch tiles that an operator of Python does not name: like the tile, by parameter name."""

@@ -7,8 +7,10 @@ from cubelane.ir.tile.channel import CHANNEL_OPS
 from cubelane.ir.tile.elementwise import ELEMENTWISE_OPS
 from cubelane.ir.tile.extended import EXTENDED_OPS
 from cubelane.ir.tile.making import MAKING_OPS
+from cubelane.ir.tile.masks import MASK_OPS
 from cubelane.ir.tile.matrix import MATRIX_OPS
 from cubelane.ir.tile.movement import MOVEMENT_OPS
+from cubelane.ir.tile.padding import PADDING_OPS
 from cubelane.ir.tile.shaping import SHAPING_OPS
 from cubelane.ir.tile.signals import SIGNAL_OPS
 from cubelane.ir.types import TileType
@@ -17,8 +19,10 @@ _OPS = (
     *MOVEMENT_OPS,
     *MAKING_OPS,
     *SHAPING_OPS,
+    *PADDING_OPS,
     *ELEMENTWISE_OPS,
     *EXTENDED_OPS,
+    *MASK_OPS,
     *MATRIX_OPS,
     *CHANNEL_OPS,
     *SIGNAL_OPS,

@@ -5,9 +5,9 @@ A row is an op; `_declare` makes its class. Adding an op is adding a row.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import OpTrait, Pure
 
 from cubelane.ir.surface import Bound, Kind, Parameter, a_scalar, a_value, keyword
@@ -23,7 +23,7 @@ from cubelane.ir.traits import (
     Split,
     Splits,
 )
-from cubelane.ir.types import DTYPES, DYNAMIC, Layout, MemorySpace, TileType, is_float
+from cubelane.ir.types import DTYPES, Layout, MemorySpace, TileType, is_float
 
 VEC = MemorySpace.VEC
 PRECISION = (("high_precision", "highPrecision"),)
@@ -56,6 +56,10 @@ def vector_traits(
         Spaces(VEC, dict.fromkeys(tiles, (VEC,))),
     ]
     return [*traits, NeedsRowMajor()] if row_major else traits
+
+
+OPTIONAL_TMP = Parameter("tmp", Kind.VALUE, None)
+"""A scratch tile that a call may leave out."""
 
 
 class TableOp(TileOp):
@@ -192,6 +196,8 @@ class Row:
     integer_only: bool = False
     index_result: bool = False
     ins: tuple[str, ...] | None = None
+    optional_tmp: bool = False
+    """Whether a call may name a scratch tile `tmp` last."""
 
 
 _SLOW = CostClass.VECTOR_SLOW
@@ -241,7 +247,7 @@ ROW_EXPAND = (
         False,
         ins=("row_vector",),
     ),
-    Row("row_expand_add", "{tile} + {row_vector}", "pto.trowexpandadd", False),
+    Row("row_expand_add", "{tile} + {row_vector}", "pto.trowexpandadd", False, optional_tmp=True),
     Row("row_expand_sub", "{tile} - {row_vector}", "pto.trowexpandsub", False),
     Row("row_expand_mul", "{tile} * {row_vector}", "pto.trowexpandmul", False),
     Row("row_expand_div", "divide({tile}, {row_vector})", "pto.trowexpanddiv", False),
@@ -290,11 +296,16 @@ ROW_REDUCE = (
 )
 
 COLUMN_REDUCE = (
-    Row("col_sum", _SUM % 0, "pto.tcolsum"),
+    Row("col_sum", _SUM % 0, "pto.tcolsum", optional_tmp=True),
     Row("col_max", _MAX % 0, "pto.tcolmax"),
     Row("col_min", _MIN % 0, "pto.tcolmin"),
     Row("col_prod", _PROD % 0, "pto.tcolprod"),
 )
+
+
+def _with_tmp(base: type[TableOp]) -> dict[str, Any]:
+    """The operands of a base class and a scratch tile behind them: a class lists its own before those of its base."""
+    return {**{p.name: vars(base)[p.name] for p in base.PARAMETERS}, "tmp": opt_operand_def(TileType)}
 
 
 def _declare(
@@ -302,6 +313,7 @@ def _declare(
 ) -> type[TileOp]:
     ir_name = row.spelling.rstrip("_")
     reduces = behaviour is Split.REDUCES
+    tiles = (*tiles, *(("tmp",) if row.optional_tmp else ()))
     traits = vector_traits(
         behaviour,
         row.meaning,
@@ -313,10 +325,15 @@ def _declare(
         scratch=("tmp",) if "tmp" in tiles else (),
         ins=row.ins,
     )
-    body = {"__doc__": base.__doc__, "__module__": __name__, "name": f"tile.{ir_name}", "traits": traits_def(*traits)}
+    body: dict[str, Any] = {"__doc__": base.__doc__, "__module__": __name__, "name": f"tile.{ir_name}"}
+    body["traits"] = traits_def(*traits)
+    if row.optional_tmp:
+        body |= _with_tmp(base)
     words = (word.title() for word in ir_name.split("_"))
     op = cast(type[TableOp], irdl_op_definition(type("".join(words) + "Op", (base,), body)))
     op.SPELLING = row.spelling
+    if row.optional_tmp:
+        op.PARAMETERS = (*base.PARAMETERS, OPTIONAL_TMP)
     op.INTEGER_ONLY = row.integer_only
     op.INDEX_RESULT = row.index_result
     return op
@@ -381,20 +398,31 @@ class DivOp(TileOp):
         return same_as(lhs)
 
 
-def _precise(spelling: str, meaning: str, pto: str) -> type[TileOp]:
+def _precise(spelling: str, meaning: str, pto: str, *, tmp: bool = False) -> type[TileOp]:
+    scratch = ("tmp",) if tmp else ()
     traits = vector_traits(
-        Split.ELEMENTWISE, meaning, pto, tiles=("tile",), cost=_SLOW, row_major=True, facts=PRECISION
+        Split.ELEMENTWISE,
+        meaning,
+        pto,
+        tiles=("tile", *scratch),
+        cost=_SLOW,
+        row_major=True,
+        scratch=scratch,
+        facts=PRECISION,
     )
-    body = {
+    body: dict[str, Any] = {
         "__doc__": UnaryOp.__doc__,
         "__module__": __name__,
         "name": f"tile.{spelling}",
         "high_precision": opt_prop_def(),
         "traits": traits_def(*traits),
     }
-    op = irdl_op_definition(type(spelling.title() + "Op", (UnaryOp,), body))
+    if tmp:
+        body |= _with_tmp(UnaryOp)
+    op = cast(type[UnaryOp], irdl_op_definition(type(spelling.title() + "Op", (UnaryOp,), body)))
     op.SPELLING = spelling
-    op.PARAMETERS = (a_value("tile"), keyword("high_precision", Kind.BOOL, None))
+    optional = (OPTIONAL_TMP,) if tmp else ()
+    op.PARAMETERS = (a_value("tile"), *optional, keyword("high_precision", Kind.BOOL, None))
     return op
 
 
@@ -403,7 +431,7 @@ PRECISE_OPS: dict[str, type[TileOp]] = {
     for op in (
         _precise("log", "np.log({tile})", "pto.tlog"),
         _precise("recip", "divide(1, {tile})", "pto.trecip"),
-        _precise("rsqrt", "divide(1, np.sqrt({tile}))", "pto.trsqrt"),
+        _precise("rsqrt", "divide(1, np.sqrt({tile}))", "pto.trsqrt", tmp=True),
     )
 }
 """Unary ops with a high-precision variant, by IR name."""
@@ -442,117 +470,9 @@ class CastOp(TileOp):
         return same_as(tile, dtype=dtype)
 
 
-COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-
-
-def _mask_type(tile: TileType) -> TileType:
-    def bytes_for(cells: int) -> int:
-        return DYNAMIC if cells == DYNAMIC else (cells + 7) // 8
-
-    columns = (bytes_for(tile.shape[-1]) + 31) // 32 * 32
-    valid = (*tile.valid[:-1], bytes_for(tile.valid[-1]))
-    return TileType.make((*tile.shape[:-1], columns), DTYPES["UINT8"], VEC, valid)
-
-
-@irdl_op_definition
-class CompareOp(TileOp):
-    """Compares two tiles cell by cell into a bit mask of UINT8, eight columns a byte (spec/front.md 2.3)."""
-
-    name = "tile.cmp"
-    SPELLING: ClassVar[str] = "cmp"
-    lhs = operand_def(TileType)
-    rhs = operand_def(TileType)
-    cmp_type = prop_def()
-    result = result_def(TileType)
-    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("lhs"), a_value("rhs"), keyword("cmp_type", Kind.INT, 0))
-    traits = traits_def(
-        *vector_traits(
-            Split.ELEMENTWISE,
-            "pack_bits(compare({lhs}, {rhs}, {cmp_type}), {shape})",
-            "pto.tcmp",
-            tiles=("lhs", "rhs"),
-            row_major=True,
-            valid="({lhs_valid}[0], ({lhs_valid}[1] + 7) // 8)",
-            packed=("result",),
-            facts=(("cmp_type", "cmpMode"),),
-        )
-    )
-
-    @classmethod
-    def result_type(cls, call: Bound) -> TileType:
-        broadcast_result(call)
-        return _mask_type(call.tile("lhs"))
-
-
-@irdl_op_definition
-class CompareScalarOp(TileOp):
-    """Compares every cell with a scalar into a bit mask."""
-
-    name = "tile.cmps"
-    SPELLING: ClassVar[str] = "cmps"
-    tile = operand_def(TileType)
-    scalar = operand_def()
-    cmp_type = prop_def()
-    result = result_def(TileType)
-    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
-        a_value("tile"),
-        a_scalar("scalar"),
-        keyword("cmp_type", Kind.INT, 0),
-    )
-    traits = traits_def(
-        *vector_traits(
-            Split.ELEMENTWISE,
-            "pack_bits(compare({tile}, {scalar}, {cmp_type}), {shape})",
-            "pto.tcmps",
-            tiles=("tile",),
-            row_major=True,
-            valid="({tile_valid}[0], ({tile_valid}[1] + 7) // 8)",
-            packed=("result",),
-            facts=(("cmp_type", "cmpMode"),),
-        )
-    )
-
-    @classmethod
-    def result_type(cls, call: Bound) -> TileType:
-        return _mask_type(call.tile("tile"))
-
-
-@irdl_op_definition
-class SelectOp(TileOp):
-    """Takes the cell of `lhs` where the mask bit is set, else that of `rhs`; `tmp` is scratch."""
-
-    name = "tile.sel"
-    SPELLING: ClassVar[str] = "sel"
-    mask = operand_def(TileType)
-    lhs = operand_def(TileType)
-    rhs = operand_def(TileType)
-    tmp = operand_def(TileType)
-    result = result_def(TileType)
-    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("mask"), a_value("lhs"), a_value("rhs"), a_value("tmp"))
-    traits = traits_def(
-        *vector_traits(
-            Split.ELEMENTWISE,
-            "np.where(unpack_bits({mask}, {shape}), {lhs}, {rhs})",
-            "pto.tsel",
-            tiles=("mask", "lhs", "rhs", "tmp"),
-            row_major=True,
-            scratch=("tmp",),
-            valid="{lhs_valid}",
-            packed=("mask",),
-        )
-    )
-
-    @classmethod
-    def result_type(cls, call: Bound) -> TileType:
-        return broadcast_result(call)
-
-
 ELEMENTWISE_OPS: tuple[type[TileOp], ...] = (
     *TABLE_OPS.values(),
     DivOp,
     *PRECISE_OPS.values(),
     CastOp,
-    CompareOp,
-    CompareScalarOp,
-    SelectOp,
 )

@@ -178,41 +178,6 @@ class ColumnIndexOp(TableOp):
         return TileType.make((1, *tile.shape[1:]), DTYPES["INT32"], VEC, (1, *tile.valid[1:]))
 
 
-@irdl_op_definition
-class SelectScalarOp(TileOp):
-    """Takes the cell of `tile` where the mask bit is set, else the scalar; `tmp` is scratch."""
-
-    name = "tile.sels"
-    SPELLING: ClassVar[str] = "sels"
-    mask = operand_def(TileType)
-    tile = operand_def(TileType)
-    tmp = operand_def(TileType)
-    scalar = operand_def()
-    result = result_def(TileType)
-    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
-        a_value("mask"),
-        a_value("tile"),
-        a_value("tmp"),
-        a_scalar("scalar"),
-    )
-    traits = traits_def(
-        *vector_traits(
-            Split.ELEMENTWISE,
-            "np.where(unpack_bits({mask}, {shape}), {tile}, {scalar})",
-            "pto.tsels",
-            tiles=("mask", "tile", "tmp"),
-            row_major=True,
-            scratch=("tmp",),
-            valid="{tile_valid}",
-            packed=("mask",),
-        )
-    )
-
-    @classmethod
-    def result_type(cls, call: Bound) -> TileType:
-        return same_as(call.tile("tile"))
-
-
 @dataclass(frozen=True)
 class Row:
     """One op: DSL spelling, NumPy meaning, PTO spelling."""
@@ -317,4 +282,4 @@ EXTENDED_TABLE: dict[str, type[TileOp]] = {
 }
 """The classes made from the tables, by IR name."""
 
-EXTENDED_OPS: tuple[type[TileOp], ...] = (*EXTENDED_TABLE.values(), SelectScalarOp)
+EXTENDED_OPS: tuple[type[TileOp], ...] = tuple(EXTENDED_TABLE.values())

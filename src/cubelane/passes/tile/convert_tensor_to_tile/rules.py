@@ -15,7 +15,8 @@ from cubelane.ir.tile import elementwise as vector
 from cubelane.ir.tile.making import CreateOp, FullOp
 from cubelane.ir.tile.matrix import MatmulAccOp, MatmulOp
 from cubelane.ir.tile.movement import LoadOp, ReadOp, StoreOp, WriteOp
-from cubelane.ir.tile.shaping import AssembleOp, FillPadOp, ReshapeOp, SliceOp
+from cubelane.ir.tile.padding import FillPadOp
+from cubelane.ir.tile.shaping import AssembleOp, ReshapeOp, SliceOp
 from cubelane.ir.traits import Split, Splits, TileForm, trait_of
 from cubelane.ir.types import MemorySpace, Pad, TensorType, TileType, promote
 from cubelane.passes.tile.convert_tensor_to_tile.accumulators import Accumulators, is_zero

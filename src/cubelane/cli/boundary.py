@@ -65,15 +65,28 @@ def parser(command: str, about: str) -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog=f"cubelane {command}", description=about, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    result.add_argument(
+    add_no_color(result)
+    return result
+
+
+def add_no_color(arguments: argparse.ArgumentParser) -> None:
+    """`--no-color`."""
+    arguments.add_argument(
         "--no-color", action=NoColor, nargs=0, default=argparse.SUPPRESS, help="no colours on a terminal"
     )
-    return result
 
 
 def add_format(arguments: argparse.ArgumentParser) -> None:
     """`--format`: results and diagnostics as text or as JSON on standard output."""
     arguments.add_argument("--format", choices=("text", "json"), default="text", help="how to print the result")
+
+
+def without_output_options(argv: list[str]) -> list[str]:
+    """A command line for a foreign parser: `--format` and `--no-color` are taken out and heeded."""
+    ours = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    add_format(ours)
+    add_no_color(ours)
+    return ours.parse_known_args(argv)[1]
 
 
 def wants_json(command: str, arguments: Sequence[str]) -> bool:

@@ -6,6 +6,7 @@ from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from cubelane.cli.boundary import without_output_options
 from cubelane.ir.context import DIALECTS
 from cubelane.ir.pto.text import PtoContext, pto_dialect
 from cubelane.passes import pipeline
@@ -46,6 +47,6 @@ def _pass_of(step: pipeline.Pass) -> Callable[[], type[ModulePass]]:
 
 
 def main(argv: list[str]) -> int:
-    """Runs the command with xdsl-opt's own flags."""
-    CubelaneOptMain(args=argv).run()
+    """Runs the command with xdsl-opt's own flags; `--format` and `--no-color` are those of all commands."""
+    CubelaneOptMain(args=without_output_options(argv)).run()
     return 0

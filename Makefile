@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test lint bench docs fuzz clean
+.PHONY: demo test lint bench docs fuzz fuzz-parsers trust clean
 
 $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -34,6 +34,16 @@ JOBS ?= 2
 
 fuzz: $(STAMP)
 	$(BIN)/cubelane fuzz --time $(TIME) --seed $(SEED) --jobs $(JOBS)
+
+# both parsers against a coverage-guided fuzzer, TIME seconds each
+fuzz-parsers: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
+	$(BIN)/python -m tests.hostile.fuzz_parsers dsl -max_total_time=$(TIME)
+	$(BIN)/python -m tests.hostile.fuzz_parsers pto -max_total_time=$(TIME)
+
+# the tables of docs/trust.md
+trust: $(STAMP)
+	$(BIN)/python -m benchmarks.trust --jobs $(JOBS)
 
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs]'

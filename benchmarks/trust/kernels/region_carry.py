@@ -1,4 +1,4 @@
-"""A region written for one lane in a loop: two carries that move on by one, a reload, what it makes goes to the cube."""
+"""A region written for one lane, in a loop: carries that move on by one, a reload, and what it makes goes to the cube."""
 
 import ml_dtypes
 import numpy as np
@@ -29,7 +29,7 @@ class RegionCarry:
                     mine = pl.slice(t, [M // 2, N], [lane * (M // 2), 0])
                     old = pl.slice(s, [M // 2, N], [lane * (M // 2), 0])
                     last, now = mine, pl.sub(part, mine)
-                    for j in pl.range(2):
+                    for _j in pl.range(2):
                         kept = last
                         last = now
                         now = pl.sub(pl.mul(kept, 0.5), now)

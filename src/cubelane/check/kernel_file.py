@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from cubelane import compat, language
 from cubelane.ir.diagnostic import Diagnostic, Location
+from cubelane.ir.text_file import read_text
 
 Arrays = dict[str, Any]
 
@@ -42,14 +43,7 @@ def split_name(spec: str) -> tuple[Path, str | None]:
 def read_program(spec: str) -> ModuleOp:
     """The program `FILE[:KERNEL]` names. Raises OSError for a file that cannot be read, else a Diagnostic."""
     path, wanted = split_name(spec)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as problem:
-        raise Diagnostic(
-            f"the file is not UTF-8 text ({problem.reason} at byte {problem.start})",
-            Location(str(path)),
-            code="encoding",
-        ) from None
+    text = read_text(path)
     try:
         return language.parse(text, str(path), wanted)
     except language.NeedsArguments:

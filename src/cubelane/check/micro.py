@@ -14,6 +14,7 @@ from cubelane.emit.vpto import Job, StageFailure
 from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.pto.op import PtoOp
 from cubelane.ir.pto.text import print_pto, read_pto
+from cubelane.ir.text_file import read_text
 from cubelane.ptodsl.jit import Kernel, clone_module
 from cubelane.sim.micro.launch import MicroResult, launch_split, load, split
 
@@ -44,7 +45,7 @@ def read_micro(path: Path, wanted: str | None, golden: Path | None = None) -> Mi
     """Reads a file; a PTODSL file is executed to trace its kernels."""
     if path.suffix == ".pto":
         judge = Judge() if golden is None else _judge(vars(run_file(golden)))
-        return MicroProgram(read_pto(path.read_text(encoding="utf-8"), str(path)), wanted, "-", judge)
+        return MicroProgram(read_pto(read_text(path), str(path)), wanted, "-", judge)
     namespace = vars(run_file(path))
     kernel = _pick(namespace, wanted, path)
     judge = _judge(namespace if golden is None else vars(run_file(golden)))

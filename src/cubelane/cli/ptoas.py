@@ -4,18 +4,18 @@ Exit codes: 0 good, 1 the program is refused, 2 the command line is wrong or ask
 """
 
 import argparse
-import os
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
+from cubelane.cli.artifacts import write_text
 from cubelane.cli.boundary import CommandLineError, add_format, guarded, parser, report, wants_json
 from cubelane.emit.vpto import ARCHITECTURES, BACKENDS, LEVELS, Job, StageFailure, backend_of
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.pto.text import parse_pto, print_pto
+from cubelane.ir.text_file import read_text
 from cubelane.passes.pto.pipeline import ALL_PASSES
 
 AUTOMATIC_SYNC = (
@@ -125,11 +125,13 @@ def _check_backend(job: Job) -> None:
 
 def _read(name: str) -> tuple[str, str]:
     try:
-        return (sys.stdin.read(), "<stdin>") if name == "-" else (Path(name).read_text(encoding="utf-8"), name)
+        return (sys.stdin.read(), "<stdin>") if name == "-" else (read_text(Path(name)), name)
     except OSError as error:
         raise CommandLineError(f"cannot read {name}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise CommandLineError(f"cannot read {name}: it is not UTF-8 text") from None
+    except Diagnostic as problem:
+        raise CommandLineError(f"cannot read {name}: {problem.message}") from None
 
 
 def _watch(when: str, names: list[str]) -> Callable[[str, ModuleOp], None]:
@@ -141,15 +143,13 @@ def _watch(when: str, names: list[str]) -> Callable[[str, ModuleOp], None]:
 
 
 def _write(name: str, text: str) -> None:
-    """Writes to a temporary name and moves the file into place."""
+    """Writes to standard output, or a whole file."""
     if name == "-":
         sys.stdout.write(text)
         return
-    target = Path(name)
+    if not Path(name).parent.is_dir():
+        raise CommandLineError(f"cannot write {name}: No such file or directory")
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).replace(target)
+        write_text(Path(name), text)
     except OSError as error:
         raise CommandLineError(f"cannot write {name}: {error.strerror}") from None

@@ -16,6 +16,7 @@ from xdsl.dialects.func import FuncOp
 from cubelane.ir import kernel
 from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.narrowing import is_tuple
+from cubelane.ir.text_file import read_text
 from cubelane.language.arguments import Arguments
 from cubelane.language.body import Definition, Signature
 from cubelane.language.errors import (
@@ -345,7 +346,7 @@ def loads(path: str | Path, name: str | None = None) -> Program:
     """The program of a file; nothing of the file is executed."""
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
+        text = read_text(file)
+    except OSError as problem:
         raise Diagnostic(f"cannot read {file}: {problem}", code="cannot-read") from None
     return parse(text, str(file), name)

@@ -13,7 +13,7 @@ from cubelane.check.execute import run_group, run_reference
 from cubelane.check.faults.engine import Rule, SeededFault, apply_rules
 from cubelane.check.protocol import check_protocol
 from cubelane.check.validate import is_expanded, runnable
-from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of
 from cubelane.passes import pipeline
 
@@ -22,24 +22,39 @@ CHECKERS = ("verifier", "protocol", "lane windows", "run", "comparison")
 """`run` is what the execution itself finds: races, deadlocks, undefined cells, accesses outside a tensor."""
 
 
+@dataclass(frozen=True)
+class Survivor:
+    """A mutant that no checker caught: its rule, the kernel, the op, where it stands."""
+
+    rule: str
+    kernel: str
+    op: str
+    location: Location
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What survivors of one reason have in common: kernel, rule, op."""
+        return self.kernel, self.rule, self.op
+
+
 @dataclass
 class Kills:
     """How many mutants of each rule there were, how many each checker caught, and those that none did."""
 
     tried: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     caught: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
-    survivors: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    survivors: list[Survivor] = field(default_factory=list[Survivor])
 
-    def count(self, rule: Rule, catchers: Iterable[str], words: str) -> None:
+    def count(self, rule: Rule, catchers: Iterable[str], kernel: str, fault: SeededFault) -> None:
         """Takes one mutant in."""
         self.tried[rule.kind, rule.name] += 1
         found = list(catchers)
-        for checker in found or ():
+        for checker in found:
             self.caught[rule.kind, rule.name, checker] += 1
         if found:
             self.caught[rule.kind, rule.name, "any"] += 1
         else:
-            self.survivors.append((rule.name, words))
+            self.survivors.append(Survivor(rule.name, kernel, fault.op, fault.location))
 
     def add(self, other: "Kills") -> None:
         """Takes the mutants of another program in."""
@@ -67,7 +82,7 @@ def kills(subject: Subject, rules: Sequence[Rule]) -> Kills:
     for rule in rules:
         for fault in apply_rules(subject.module, [rule]):
             catchers = [name for name, check in checkers.items() if check(fault.module)]
-            result.count(rule, catchers, f"{subject.name}: {fault}")
+            result.count(rule, catchers, subject.name, fault)
     return result
 
 
@@ -134,8 +149,3 @@ def _raises(action: Callable[[], Any]) -> bool:
     except Exception:
         return True
     return False
-
-
-def catchers_of(fault: SeededFault, subject: Subject) -> list[str]:
-    """The checkers that catch one fault."""
-    return [name for name, check in _checkers(subject).items() if check(fault.module)]

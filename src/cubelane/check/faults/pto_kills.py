@@ -35,11 +35,11 @@ def pto_kills(path: Path, rules: Sequence[Rule]) -> Kills:
             try:
                 findings = launch_split(fault.module, program.name, list(arrays.values())).findings
             except Exception:
-                result.count(rule, [*found, "run"], f"{path.stem}: {fault}")
+                result.count(rule, [*found, "run"], path.stem, fault)
                 continue
             found += ["run"] if findings else []
             equal = compare(arrays, expected, rtol=judge.rtol, atol=judge.atol).equal
-            result.count(rule, found if equal else [*found, "comparison"], f"{path.stem}: {fault}")
+            result.count(rule, found if equal else [*found, "comparison"], path.stem, fault)
     return result
 
 

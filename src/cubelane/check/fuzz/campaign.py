@@ -20,6 +20,7 @@ from cubelane.check.fuzz.program import Program, kernel_file
 from cubelane.check.fuzz.shrink import shrink
 from cubelane.check.kernel_file import read_judge
 from cubelane.check.workers import run_all
+from cubelane.ir.text_file import read_text
 from cubelane.targets import TARGETS
 
 BLOCK = 8
@@ -240,4 +241,4 @@ class Campaign:
 def judge_file(path: Path, targets: Sequence[str] = tuple(TARGETS)) -> Outcome:
     """All checks on a kernel file, with the inputs it defines. Raises OSError for a file that cannot be read."""
     given = read_judge(path)
-    return judged(Program(path.read_text(encoding="utf-8")), targets, given.inputs() if given.inputs else None)
+    return judged(Program(read_text(path)), targets, given.inputs() if given.inputs else None)

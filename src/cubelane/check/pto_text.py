@@ -1,0 +1,72 @@
+"""Does the PTO text still mean the kernel: it is printed, read back, and run on the memories of the core group.
+
+The host's part comes from the tile-level program, what runs on the cores from the text alone.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+
+from cubelane.analysis.tensor_handles import TensorHandles
+from cubelane.emit.numpy_program import EmittedFunction
+from cubelane.emit.pto_numpy import Signature, read_function
+from cubelane.emit.pto_program import pto_texts
+from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.kernel import functions_of, target_name
+from cubelane.ir.pto.text import read_pto
+from cubelane.ir.types import TensorType
+from cubelane.sim.machine import Executable
+from cubelane.targets import TARGETS
+
+
+def signature_of(function: FuncOp) -> Signature:
+    """How the tile-level program passes arguments to a function, in the order of its PTO form (front.md 5.2)."""
+    block = function.body.block
+    tensors = [a for a in block.args if isinstance(a.type, TensorType)]
+    scalars = [a for a in block.args if not isinstance(a.type, TensorType)]
+    extents: dict[str, tuple[int, int]] = {}
+    for tensor in tensors:
+        assert isinstance(tensor.type, TensorType)
+        for axis, extent in enumerate(tensor.type.shape):
+            if isinstance(extent, str):
+                extents.setdefault(extent, (tensor.index, axis))
+    handles = TensorHandles(block)
+    end = block.last_op
+    assert isinstance(end, ReturnOp)
+    roots = [handles[value] for value in end.operands]
+    returns = [block.args.index(root) for root in roots if root is not None]
+    if len(returns) != len(roots):
+        raise Diagnostic(f"{function.sym_name.data} returns what is no parameter", code="pto-reading")
+    names = tuple(a.name_hint or f"arg{a.index}" for a in block.args)
+    sources = [*(a.index for a in (*tensors, *scalars)), *extents.values()]
+    return Signature(names, tuple(sources), tuple(returns))
+
+
+def read_texts(module: ModuleOp, texts: Mapping[str, str]) -> dict[str, EmittedFunction]:
+    """The functions of PTO texts as Python, by name; `module` is the tile-level program that calls them."""
+    target = TARGETS[target_name(module) or ""]
+    hosts = {f.sym_name.data: f for f in functions_of(module)}
+    found: dict[str, EmittedFunction] = {}
+    for name, text in texts.items():
+        for function in read_pto(text, f"{name}.pto").body.block.ops:
+            if isinstance(function, FuncOp):
+                symbol = function.sym_name.data
+                found[symbol] = read_function(function, target, signature_of(hosts[symbol]))
+    return found
+
+
+class PtoExecutable(Executable):
+    """The final program with the cores' part read from PTO text."""
+
+    def __init__(self, module: ModuleOp, texts: Mapping[str, str] | None = None):
+        super().__init__(module)
+        for name, program in read_texts(module, pto_texts(module) if texts is None else texts).items():
+            self.programs[name] = program
+            self.code[name] = _compiled(program)
+        self.pairs = set[str]()
+
+
+def _compiled(program: EmittedFunction) -> Any:
+    return compile(program.text, f"<{program.name}>", "exec")

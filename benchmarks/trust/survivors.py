@@ -1,10 +1,10 @@
-"""Why a seeded fault that nobody catches is none: it leaves a program that does the same. By level, kernel, rule, op."""
+"""Why a seeded fault that nobody catches is none: by level, kernel, rule and op."""
 
 from benchmarks.trust.subjects import FINAL, PTO, SPLIT
 
 _INSIDE = (
-    "the product stands in an extent, `max(V, lane * S) - lane * S`: lane 1 begins before the last valid column, so the "
-    "maximum is V with any start that is not larger"
+    "the product stands in an extent, `max(V, lane * S) - lane * S`: lane 1 begins before the last valid column, so "
+    "the maximum is V with any start that is not larger"
 )
 _REPLAY = "it stands in the branch of lane 1, which only keeps the handshakes: nothing that it computes is stored"
 _HINTS = (

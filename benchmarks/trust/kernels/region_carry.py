@@ -1,4 +1,4 @@
-"""A region written for one lane, in a loop: carries that move on by one, a reload, and what it makes goes to the cube."""
+"""A region for one lane in a loop: carries that move on by one, a reload, and what it makes goes to the cube."""
 
 import ml_dtypes
 import numpy as np

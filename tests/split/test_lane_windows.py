@@ -1,11 +1,21 @@
 """The lanes on global memory: conflicts with their lines and rows, proofs for many windows, what stays open and why."""
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from cubelane.analysis.lane_windows import LaneWindows
-from cubelane.check.lanes import lane_verdicts
+from cubelane.check.kernel_file import read_program
+from cubelane.check.lanes import AFTER, BEFORE, lane_verdicts
+from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import functions_of
+from cubelane.language import parse
+from cubelane.passes import pipeline
+from cubelane.passes.tile.choose_split_mode import ChooseSplitMode
 
+from .conftest import ROOT
 from .kernels import Kernel
 
 TWO = {"y": (32, 24), "u": (32, 24)}
@@ -117,3 +127,42 @@ def test_a_gap_is_a_finding_with_its_rows() -> None:
     store.operands[1] = store.operands[2]
     (verdict,) = lane_verdicts(kernel.parsed(), lowered)
     assert any("no lane writes rows 16..31" in finding.message for finding in verdict.findings)
+
+
+def told_apart(program: ModuleOp, mode: str | None = None):
+    """The verdicts on a program as written; none for a refused one."""
+    stages: dict[str, ModuleOp] = {}
+    program.attributes["kernel.target"] = StringAttr("a5")
+    try:
+        if mode is not None:
+            ChooseSplitMode(mode).apply(None, program)
+        pipeline.run(program, AFTER, lambda stage, module: stages.update({stage.name: module.clone()}))
+    except Diagnostic:
+        return []
+    return lane_verdicts(stages[BEFORE], stages[AFTER])
+
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+
+
+def test_lanes_of_every_example_are_proven_apart_and_complete() -> None:
+    found: Counter[str] = Counter()
+    for path in EXAMPLES:
+        for mode in ("up_down", "left_right"):
+            for verdict in told_apart(read_program(str(path)), mode):
+                assert verdict.proven, f"{path.stem} {mode} {verdict.tensor}: {verdict}"
+                found[str(verdict)] += 1
+    print(f"\n{dict(found)}")
+    assert found["apart and complete"] >= len(EXAMPLES)
+
+
+def test_no_case_of_the_conformance_set_is_accused_and_what_is_open_says_why(tile_root: Path) -> None:
+    found: Counter[str] = Counter()
+    for path in sorted(ROOT.parent.glob("*/*/kernel.py")):
+        for verdict in told_apart(parse(path.read_text(encoding="utf-8"), filename=str(path))):
+            assert not verdict.findings, f"{path.parent.name}: {verdict}"
+            if not verdict.proven:
+                assert "not proven" in str(verdict) and "kernel.py:" in str(verdict)
+            found["proven" if verdict.proven else str(verdict).partition(":")[0]] += 1
+    print(f"\n{dict(found)}")
+    assert found["proven"] > 100

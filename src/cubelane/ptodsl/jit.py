@@ -143,6 +143,13 @@ class CompiledKernel:
 
     def run(self, *arguments: Any, grid: int = 1, **options: Any) -> Any:
         """Runs the kernel on the micro-op machine and gives the result with all findings; arrays change in place."""
+        if self.spec.insert_sync:
+            raise Diagnostic(
+                f"{self.spec.function_name} asks for automatic synchronization, which is not built",
+                source_place(self.spec),
+                instead="write the flags by hand, without insert_sync=True",
+                code="not-built",
+            )
         if self._machine is None:
             self._machine = pkgutil.resolve_name(MACHINE)(self.mlir_module(), self.spec.function_name)
         return self._machine.launch(arguments, grid=grid, **options)

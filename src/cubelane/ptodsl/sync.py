@@ -12,20 +12,33 @@ from cubelane.ir.pto.pipe_text import DST_PIPE, EVENT, MODE, PIPE, SRC_PIPE
 from cubelane.ir.pto.rules import SIGNAL_PIPES
 from cubelane.ir.pto.spaces import Pipe
 from cubelane.ir.pto.table.sync import BARRIERS
-from cubelane.ptodsl.errors import wrong_type, wrong_value
+from cubelane.ptodsl.errors import wrong_place, wrong_type, wrong_value
 from cubelane.ptodsl.micro import check_bits, word_of
-from cubelane.ptodsl.tracer import tracing
+from cubelane.ptodsl.tracer import Tracer, tracing
 from cubelane.ptodsl.types import INDEX, PointerType, ScalarType, pipe_of
 from cubelane.ptodsl.values import Pointer, Scalar, as_scalar, unwrap_results
 
 BarrierType = Enum("BarrierType", {name: name for name in BARRIERS})
 
 
+def by_hand(what: str) -> Tracer:
+    """The trace that is running; refuses hand-written synchronization beside an automatic one."""
+    tracer = tracing(what)
+    if tracer.spec.insert_sync:
+        raise wrong_place(
+            f"{what} is hand-written synchronization, but the kernel asks for automatic synchronization",
+            "the two do not know of each other's flags",
+            instead="drop insert_sync=True from @pto.jit, or all hand-written synchronization from the kernel",
+            code="two-kinds-of-sync",
+        )
+    return tracer
+
+
 def _flag(verb: str) -> Callable[..., None]:
     name = f"{verb}_flag"
 
     def call(src: object, dst: object, *, event_id: object = 0) -> None:
-        tracer = tracing(f"pto.{name}")
+        tracer = by_hand(f"pto.{name}")
         properties: dict[str, Attribute] = {
             SRC_PIPE: PipeAttr.of(pipe_of(src)),
             DST_PIPE: PipeAttr.of(pipe_of(dst)),
@@ -48,7 +61,7 @@ set_flag, wait_flag = _flag("set"), _flag("wait")
 
 def pipe_barrier(pipe: object) -> None:
     """`pto.pipe_barrier(pipe)`: earlier work of the queue completes before later work of it; ALL drains the core."""
-    tracing("pto.pipe_barrier").emit("barrier", properties={PIPE: PipeAttr.of(pipe_of(pipe))})
+    by_hand("pto.pipe_barrier").emit("barrier", properties={PIPE: PipeAttr.of(pipe_of(pipe))})
 
 
 def mem_bar(kind: object) -> None:
@@ -61,7 +74,7 @@ def mem_bar(kind: object) -> None:
 
 def _buffer(name: str) -> Callable[..., None]:
     def call(pipe: object, buffer: object, mode: int = 0) -> None:
-        tracer = tracing(f"pto.{name}")
+        tracer = by_hand(f"pto.{name}")
         properties: dict[str, Attribute] = {PIPE: PipeAttr.of(pipe_of(pipe)), MODE: IntegerAttr(mode, i64)}
         if isinstance(buffer, Scalar):
             tracer.emit(f"{name}_dyn", [as_scalar(buffer, INDEX, "the buffer id")], properties=properties)
@@ -82,7 +95,7 @@ def _signal(verb: str, what: str, pipes: tuple[Pipe, ...], high: int) -> Callabl
     name = f"{verb}_{what}_flag"
 
     def call(pipe: object, event_id: object) -> None:
-        tracer = tracing(f"pto.{name}")
+        tracer = by_hand(f"pto.{name}")
         queue = pipe_of(pipe)
         if queue not in pipes:
             legal = ", ".join(p.name for p in pipes)

@@ -98,8 +98,8 @@ class Item:
     stamp: Stamp
     run: Callable[[Agent], None]
     wait: Wait | None = None
-    gives: object = None
-    """The flag, signal or release that this op sets."""
+    gives: tuple[object, ...] = ()
+    """The flags, signals or releases that this op sets."""
     time: int = 0
     cause: int = -1
     """When it was issued in the timing model, and the event that let the scalar unit come to it."""
@@ -185,7 +185,7 @@ class Message:
         return Message(agent.clock.release(), agent.name, place, agent.time, agent.cause)
 
 
-@dataclass
+@dataclass(eq=False)
 class Flag:
     """An event between two queues of a core: set or not. `freed` is the wait that consumed the last set."""
 
@@ -198,7 +198,7 @@ class Flag:
     """Agent, its time, and place of the last wait."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Semaphore:
     """A counter between the cube core and a lane, in one direction."""
 
@@ -209,7 +209,7 @@ class Semaphore:
     last_set: int = 0
 
 
-@dataclass
+@dataclass(eq=False)
 class Release:
     """One `rls_buf`: done when its queue has come to it."""
 

@@ -22,11 +22,11 @@ class Places:
 
 
 class Board:
-    """The findings of a launch; each pair of places is reported once."""
+    """The findings of a launch of `kernel`; each pair of places is reported once."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, kernel: str) -> None:
         self.findings: list[Diagnostic] = []
-        self.places = places
+        self.places, self.kernel = places, kernel
         self.agents: dict[int, Agent] = {}
         self._seen: set[tuple[object, ...]] = set()
 
@@ -118,12 +118,15 @@ class Board:
     def deadlock(self, blocked: Sequence[Agent]) -> None:
         """Nobody can go on. Reports the shortest reason: a wait that nobody will end, else a circle of waits."""
         reason = _reason(blocked)
-        notes = [f"{agent.name} at {self.text(_wait_of(agent)[0])} waits for {_wait_of(agent)[1]}" for agent in reason]
+        notes = [
+            f"{agent.name} at {self.text(_wait_of(agent)[0])} waits since cycle {agent.time} for {_wait_of(agent)[1]}"
+            for agent in reason
+        ]
         others = [agent.name for agent in blocked if agent not in reason]
         if others:
             notes.append(f"because of that, {', '.join(others)} {'wait' if len(others) > 1 else 'waits'} too")
         names = " and ".join(agent.name for agent in reason)
-        message = f"deadlock: {names} {'waits forever' if len(reason) == 1 else 'wait for each other'}"
+        message = f"deadlock in {self.kernel}: {names} {'waits forever' if len(reason) == 1 else 'wait for each other'}"
         self.add(Diagnostic(message, self.where(_wait_of(reason[0])[0]), notes, code="deadlock"))
 
 
@@ -135,7 +138,7 @@ def _blockers(agent: Agent, blocked: Sequence[Agent]) -> list[Agent]:
         wait = agent.waiting if isinstance(agent, Scalar) else None
     needs = () if wait is None else wait.needs
     found: list[Agent] = [o for o in blocked if isinstance(o, Queue) and o is not agent and o in needs]
-    found += [o for o in blocked if isinstance(o, Queue) and any(i.gives is n for i in o.items for n in needs)]
+    found += [o for o in blocked if isinstance(o, Queue) and any(g in needs for i in o.items for g in i.gives)]
     scalars: list[Agent] = [other for other in blocked if isinstance(other, Scalar) and other is not agent]
     return found or scalars
 

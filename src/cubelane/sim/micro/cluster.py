@@ -124,7 +124,12 @@ class Core:
         return found
 
     def issue(
-        self, pipe: Pipe, place: int, run: Callable[[Agent], None], wait: Wait | None = None, gives: object = None
+        self,
+        pipe: Pipe,
+        place: int,
+        run: Callable[[Agent], None],
+        wait: Wait | None = None,
+        gives: tuple[object, ...] = (),
     ) -> None:
         """Puts an op into a queue."""
         self.issued += 1
@@ -169,7 +174,7 @@ class Core:
             fire(self.scalar)
             self.scalar.touched()
         else:
-            self.issue(source, place, fire, gives=flag)
+            self.issue(source, place, fire, gives=(flag,))
 
     def wait_flag(self, source: Pipe, target: Pipe, event: int, place: int) -> Blocking | None:
         """Issues a wait; it blocks its queue only. A wait of the scalar unit blocks the program."""
@@ -197,27 +202,39 @@ class Core:
     # --- signals ---------------------------------------------------------------------------------------------
 
     def signal(self, pipe: Pipe, number: int, place: int) -> None:
-        """Issues `sync.set`."""
-        semaphore, board = self.group.semaphore(self, number, True), self.group.board
+        """Issues `sync.set`. Without a semaphore for each lane the cube core reaches both lanes by one set."""
+        semaphores, board = self.group.semaphores_of(self, number, True), self.group.board
 
         def fire(agent: Agent) -> None:
-            semaphore.pending.append(Message.by(agent, place))
-            semaphore.sets, semaphore.last_set = semaphore.sets + 1, place
-            if len(semaphore.pending) > 15:
-                board.overflow(semaphore, agent, place)
+            message = Message.by(agent, place)
+            for semaphore in semaphores:
+                semaphore.pending.append(message)
+                semaphore.sets, semaphore.last_set = semaphore.sets + 1, place
+                if len(semaphore.pending) > 15:
+                    board.overflow(semaphore, agent, place)
 
-        self.issue(pipe, place, fire, gives=semaphore)
+        self.issue(pipe, place, fire, gives=semaphores)
 
-    def await_signal(self, pipe: Pipe, number: int, place: int) -> None:
-        """Issues `sync.wait`."""
-        semaphore = self.group.semaphore(self, number, False)
-        wait = Wait(lambda: bool(semaphore.pending), lambda: _never(semaphore, self.group.board), (semaphore,))
+    def await_signal(self, pipe: Pipe, number: int, place: int) -> Blocking | None:
+        """Issues `sync.wait`. Without a semaphore for each lane it stalls the core until both lanes have set."""
+        semaphores, handshake = self.group.semaphores_of(self, number, False), self.group.watch.rates.handshake
+        empty = [semaphores[0]]
+
+        def ready() -> bool:
+            empty[0] = next((s for s in semaphores if not s.pending), semaphores[0])
+            return all(s.pending for s in semaphores)
+
+        wait = Wait(ready, lambda: _never(empty[0], self.group.board), semaphores)
 
         def pass_(agent: Agent) -> None:
-            agent.hear(semaphore.pending.popleft(), self.group.watch.rates.handshake)
-            semaphore.waits += 1
+            for semaphore in semaphores:
+                agent.hear(semaphore.pending.popleft(), handshake)
+                semaphore.waits += 1
 
-        self.issue(pipe, place, pass_, wait)
+        if self.group.machine.semaphores:
+            self.issue(pipe, place, pass_, wait)
+            return None
+        return self._blocked(wait, pass_)
 
     # --- barriers and buffers --------------------------------------------------------------------------------
 
@@ -263,7 +280,7 @@ class Core:
         def fire(agent: Agent) -> None:
             release.message = Message.by(agent, place)
 
-        self.issue(pipe, place, fire, gives=release)
+        self.issue(pipe, place, fire, gives=(release,))
 
 
 def _before(last: tuple[int, int, int], agent: Agent) -> bool:
@@ -311,18 +328,27 @@ class Group:
         """All agents of all cores."""
         return [agent for core in self.cores for agent in core.agents]
 
-    def semaphore(self, core: Core, number: int, sets: bool) -> Semaphore:
-        """The counter a core means by an id: the cube core reaches lane 1 by id + 16 (spec/pto.md 11.4)."""
-        if core.lane is None:
-            lane, event = divmod(number, SIGNALS_PER_LANE)
-            to_lane = sets
+    def semaphores_of(self, core: Core, number: int, sets: bool) -> tuple[Semaphore, ...]:
+        """The counters a core means by an id (spec/pto.md 11.4).
+
+        With a semaphore for each lane the cube core reaches lane 1 by id + 16; otherwise it means both lanes at once.
+        """
+        per_lane = self.machine.semaphores
+        if core.lane is not None or not per_lane:
+            event, lanes = number, range(self.lanes) if core.lane is None else (core.lane,)
         else:
-            lane, event, to_lane = core.lane, number, not sets
-        if not 0 <= lane <= 1 or not 0 <= event < SIGNALS_PER_LANE:
-            limit = 31 if core.lane is None else 15
+            lane, event = divmod(number, SIGNALS_PER_LANE)
+            lanes = (lane,) if 0 <= lane <= 1 else ()
+        if not lanes or not 0 <= event < SIGNALS_PER_LANE:
+            limit = 31 if core.lane is None and per_lane else 15
             raise Fault(
                 f"signal id {number} is out of range on {core.name}; legal ids are 0 to {limit}", code="signal-id"
             )
+        if not per_lane and "set_ffts" not in core.registers:
+            raise Fault(f"{core.name} uses a signal before set_ffts names their base address", code="no-ffts")
+        return tuple(self._semaphore(lane, event, sets == (core.lane is None)) for lane in lanes)
+
+    def _semaphore(self, lane: int, event: int, to_lane: bool) -> Semaphore:
         key = (lane, to_lane, event)
         if key not in self.semaphores:
             ends = ("AIC", f"AIV{lane}") if to_lane else (f"AIV{lane}", "AIC")

@@ -54,12 +54,17 @@ def _wait_flag(op: PtoOp, arch: str) -> Control:
 
 def _signal(op: PtoOp, arch: str) -> Control:
     pipe, static, sets = _pipe(op, PIPE), _static_event(op), op.decl.name == "sync.set"
-    if arch in ("a2", "a3"):
-        raise not_modelled(op, f"the signals of {arch}")
 
-    def run(core: Core, place: int, values: Values) -> None:
+    def run(core: Core, place: int, values: Values) -> Blocking | None:
         number = values[0] if static is None else static
-        (core.signal if sets else core.await_signal)(pipe, number, place)
+        return core.signal(pipe, number, place) if sets else core.await_signal(pipe, number, place)
+
+    return run
+
+
+def _base_of_signals(op: PtoOp, arch: str) -> Control:
+    def run(core: Core, place: int, values: Values) -> None:
+        core.registers[op.decl.name] = tuple(values)
 
     return run
 
@@ -142,7 +147,7 @@ def register(units: Units) -> None:
     units.controls |= {
         "set_flag": _set_flag, "set_flag_dyn": _set_flag, "wait_flag": _wait_flag, "wait_flag_dyn": _wait_flag,
         "sync.set": _signal, "sync.wait": _signal, "barrier": _barrier, "load_scalar": _load, "store_scalar": _store,
-        "get_ctrl": _get_control, "set_ctrl": _set_control,
+        "set_ffts": _base_of_signals, "get_ctrl": _get_control, "set_ctrl": _set_control,
     }  # fmt: skip
     for name in ("get_buf", "rls_buf", "get_buf_dyn", "rls_buf_dyn"):
         units.controls[name] = _buffer

@@ -147,7 +147,7 @@ class Prepared:
 
         `slow` makes agents of the timing model slower, by the beginning of their name: {"AIV1": 3.0, "AIC M": 2.0}.
         """
-        loaded, board = self.loaded, Board(self.places)
+        loaded, board = self.loaded, Board(self.places, self.loaded.name)
         watch = Stopwatch(rates_of(loaded.arch), self.places, slow)
         gm = GlobalMemory(board.clash)
         values = _bound(next(iter(loaded.entries.values())), arguments, gm)

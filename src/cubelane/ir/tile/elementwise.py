@@ -303,7 +303,7 @@ COLUMN_REDUCE = (
 )
 
 
-def _with_tmp(base: type[TableOp]) -> dict[str, Any]:
+def _with_tmp(base: type[TileOp]) -> dict[str, Any]:
     """The operands of a base class and a scratch tile behind them: a class lists its own before those of its base."""
     return {**{p.name: vars(base)[p.name] for p in base.PARAMETERS}, "tmp": opt_operand_def(TileType)}
 
@@ -313,7 +313,6 @@ def _declare(
 ) -> type[TileOp]:
     ir_name = row.spelling.rstrip("_")
     reduces = behaviour is Split.REDUCES
-    tiles = (*tiles, *(("tmp",) if row.optional_tmp else ()))
     traits = vector_traits(
         behaviour,
         row.meaning,
@@ -322,7 +321,7 @@ def _declare(
         cost=CostClass.REDUCTION if reduces else row.cost,
         row_major=row.row_major and not reduces,
         axis=axis,
-        scratch=("tmp",) if "tmp" in tiles else (),
+        scratch=("tmp",) if "tmp" in tiles or row.optional_tmp else (),
         ins=row.ins,
     )
     body: dict[str, Any] = {"__doc__": base.__doc__, "__module__": __name__, "name": f"tile.{ir_name}"}
@@ -404,7 +403,7 @@ def _precise(spelling: str, meaning: str, pto: str, *, tmp: bool = False) -> typ
         Split.ELEMENTWISE,
         meaning,
         pto,
-        tiles=("tile", *scratch),
+        tiles=("tile",),
         cost=_SLOW,
         row_major=True,
         scratch=scratch,

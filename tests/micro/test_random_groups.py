@@ -1,7 +1,7 @@
 """Random programs of a cube core and a lane that hand data to each other, synchronised from their dependencies.
 
-With those flags and signals they are clean and equal to sequential execution in any order of the queues; without one needed flag or signal the
-machine reports a race.
+With those flags and signals they are clean and equal to sequential execution in any order of the queues; without one
+that is needed the machine reports a race.
 """
 
 from collections.abc import Iterator

@@ -24,7 +24,7 @@ from cubelane.ir.pto.types import LAYOUT_DEFAULTS, F4E2M1x2Type, F8E8M0Type, Til
 from cubelane.ir.surface import OPERAND_KINDS, REQUIRED, Kind, SurfaceOp, python_value
 from cubelane.ir.tile import Tile
 from cubelane.ir.tile.masks import COMPARISONS
-from cubelane.ir.traits import PtoSpelling
+from cubelane.ir.traits import Meaning, PtoSpelling
 from cubelane.ir.types import DYNAMIC, Layout, TileType
 from cubelane.passes.tile.placement import make
 
@@ -64,14 +64,21 @@ def _spelled() -> dict[str, list[type[SurfaceOp]]]:
     """The tile ops by the name they have in PTO IR."""
     found: dict[str, list[type[SurfaceOp]]] = {}
     for kind in Tile.operations:
-        trait = next((t for t in kind.traits.traits if isinstance(t, PtoSpelling)), None)
+        trait = kind.get_trait(PtoSpelling)
         if trait is not None and trait.name is not None and issubclass(kind, SurfaceOp):
             found.setdefault(trait.name, []).append(kind)
     return found
 
 
 def _spelling(kind: type[SurfaceOp]) -> PtoSpelling:
-    return next(t for t in kind.traits.traits if isinstance(t, PtoSpelling))
+    trait = kind.get_trait(PtoSpelling)
+    assert trait is not None
+    return trait
+
+
+def _meaning(kind: type[SurfaceOp]) -> str:
+    trait = kind.get_trait(Meaning)
+    return "" if trait is None else trait.value
 
 
 def _names(kind: type[SurfaceOp]) -> tuple[str, ...]:
@@ -80,14 +87,16 @@ def _names(kind: type[SurfaceOp]) -> tuple[str, ...]:
     return tuple(p.name for p in kind.PARAMETERS if p.kind in OPERAND_KINDS) if names is None else names
 
 
-def _least(kind: type[SurfaceOp]) -> int:
+def _fits(kind: type[SurfaceOp], count: int) -> bool:
     optional = {p.name for p in kind.PARAMETERS if p.default is not REQUIRED}
-    return sum(name not in optional for name in _names(kind))
+    names = _names(kind)
+    return sum(name not in optional for name in names) <= count <= len(names)
 
 
 def op_spelled(op: PtoOp, count: int) -> type[SurfaceOp]:
-    """The tile op that an op of PTO IR with so many inputs stands for."""
-    fitting = [k for k in _spelled().get(op.name, ()) if _least(k) <= count <= len(_names(k))]
+    """The tile op that an op of PTO IR with so many inputs stands for; of several of one meaning, any."""
+    by_meaning = {_meaning(k): k for k in reversed(_spelled().get(op.name, [])) if _fits(k, count)}
+    fitting = list(by_meaning.values())
     if len(fitting) != 1:
         which = ", ".join(k.name for k in fitting) or "no tile op"
         raise refuse(op, f"{op.name} with {count} inputs stands for {which}", code="pto-reading")

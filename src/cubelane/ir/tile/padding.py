@@ -89,7 +89,7 @@ class FillPadExpandOp(TileOp):
         OnVector,
         Splits(Split.POSITIONAL),
         Meaning(f"fill_pad({GROWN}, {{tile_valid}}, {{pad_value}})", valid="{shape}"),
-        PtoSpelling("pto.tfillpad"),
+        PtoSpelling("pto.tfillpad_expand"),
         Cost(CostClass.VECTOR),
         Spaces(VEC, {"tile": (VEC,)}),
     )

@@ -9,9 +9,12 @@ from cubelane.emit.pto_builder import Index
 from cubelane.emit.pto_state import State, no_form
 from cubelane.emit.pto_types import SPACES, tile_buf
 from cubelane.ir.kernel import DUAL_DISPATCH, flag
-from cubelane.ir.pto.attrs import AddressSpaceAttr
+from cubelane.ir.pto.attrs import AddressSpaceAttr, PipeAttr
+from cubelane.ir.pto.decl import Form
+from cubelane.ir.pto.pipe_text import PIPE
 from cubelane.ir.pto.table import pto_class
 from cubelane.ir.surface import SurfaceOp, python_value
+from cubelane.ir.tile.barriers import BarrierOp
 from cubelane.ir.tile.channel import (
     FreeOp,
     ImportPeerBufferOp,
@@ -160,6 +163,13 @@ def _workspace_bytes(op: InitializePipeOp) -> int:
     both = python_value(op.dir_mask) == BOTH_WAYS
     slots = python_value(op.properties.get("slot_num")) or (4 if both else 8)
     return (2 if both else 1) * slots * python_value(op.slot_size)
+
+
+def barrier(state: State, op: BarrierOp) -> None:
+    """Waits for a pipe of the core, or for everything it does with global memory."""
+    of_pipe = pto_class(_name(op).removeprefix("pto.")).decl.form is Form.PIPE
+    pipe: dict[str, Attribute] = {PIPE: PipeAttr.new((StringAttr(op.PIPE),))} if of_pipe else {}
+    state.builder.emit(_name(op), properties=pipe)
 
 
 def where(state: State, op: SurfaceOp) -> None:

@@ -25,6 +25,7 @@ from cubelane.ir.affinity import Affinity
 from cubelane.ir.kernel import FunctionKind, kind_of
 from cubelane.ir.pto.attrs import KERNEL_KIND, KernelKindAttr
 from cubelane.ir.surface import SurfaceOp
+from cubelane.ir.tile.barriers import BarrierOp
 from cubelane.ir.tile.channel import (
     FreeOp,
     ImportPeerBufferOp,
@@ -69,6 +70,7 @@ RULES: tuple[tuple[type[SurfaceOp], Rule], ...] = (
     (ImportPeerBufferOp, pto_channel.imports),
     (InitializePipeOp, pto_channel.initialize),
     (IndexOp, pto_channel.where),
+    (BarrierOp, pto_channel.barrier),
 )
 """The ops with a form of their own; the first class that fits counts."""
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -188,6 +189,19 @@ def test_controls_have_names(flash: str, open_page: Any):
         ".filter(e => !(e.getAttribute('aria-label') || e.textContent.trim())).length"
     )
     assert nameless == 0
+
+
+CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(flash: str, open_page: Any, scheme: str):
+    page = open_page(flash, scheme=scheme).page
+    for part in ("lanes", "timeline", "memory", "verdicts", "ir"):
+        page.locator(f"#tab-{part}").click()
+        if part == "ir":
+            source_line(page, 39).click()
+        assert page.evaluate(CONTRAST) == [], part
 
 
 def test_theme_switch(flash: str, open_page: Any):

@@ -9,10 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from cubelane.check import tune
+from cubelane import language
+from cubelane.check import tune, workers
+from cubelane.check.compiled import compile_program
+from cubelane.check.kernel_file import Judge
+from cubelane.check.timing import timed
 from cubelane.check.tune import Cache, Outcome, Task, Variant, ranked, variants
 from cubelane.cli import tune as command
 from cubelane.cli.artifacts import write_text
+from cubelane.cli.main import run_command
+from cubelane.report.what_if import what_if
 from tests.report.conftest import EXAMPLES, example
 
 
@@ -102,6 +108,46 @@ def test_cache_forgets_a_changed_kernel_and_survives_rubbish(tmp_path: Path):
     assert again.get(Cache.key(task, "two")) is None
 
 
+REGION = """
+import cubelane.language as pl
+
+@pl.program
+class Region:
+    @pl.function
+    def main(self, x: pl.Tensor[[64, 64], pl.FP16], w: pl.Tensor[[64, 64], pl.FP16],
+             out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]) -> pl.Tensor[[64, 64], pl.FP32]:
+        with pl.at(level=pl.Level.CORE_GROUP):
+            y = pl.matmul(x, w, out_dtype=pl.FP32)
+            for lane in pl.split_aiv(2, mode=pl.SplitMode.UP_DOWN):
+                h = pl.aiv_shard(y)
+                out = pl.assemble(out, pl.exp(h), [lane * 32, 0])
+        return out
+"""
+
+
+def test_a_kernel_with_regions_of_its_own_is_tried_as_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "region.py"
+    path.write_text(REGION)
+    _, out = run(capsys, str(path), "--no-cache", "--depths", "1,2", "--format", "json")
+    facts = json.loads(out)
+    assert {row["mode"] for row in facts["ranked"]} == {"as written"} and len(facts["ranked"]) == 2
+    compiled = compile_program(language.parse(REGION, "k.py"), keep_stages=True)
+    (row,) = what_if(compiled, timed(compiled), Judge(), 0)
+    assert row["chosen"] and {cell["depth"] for cell in row["cells"]} == {1, 2, 4, 8}
+
+
+def test_without_dask_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(workers, "import_module", missing)
+    words = [str(EXAMPLES / "lora.py"), "--no-cache", "--depths", "2", "--scheduler", "tcp://127.0.0.1:1"]
+    assert run_command("tune", words) == 2
+    assert "cubelane[cluster]" in capsys.readouterr().err
+
+
 def test_stages_are_tried_where_a_loop_is_pipelined():
     assert {v.stages for v in variants(example("pipelined_linear")[0].source)} == {1, 2, 3, 4}
     assert {v.stages for v in variants(example("lora")[0].source)} == {None}
@@ -116,8 +162,6 @@ def test_ranking_prefers_the_fast_then_the_shallow():
 
 
 def test_wrong_command_lines(capsys: pytest.CaptureFixture[str]):
-    from cubelane.cli.main import run_command
-
     assert run_command("tune", [str(EXAMPLES / "lora.py"), "--depths", "two"]) == 2
     assert run_command("tune", [str(EXAMPLES / "lora.py"), "--depths", "0"]) == 2
 

@@ -3,11 +3,15 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from xdsl.dialects.builtin import ModuleOp
+
 from cubelane.check.arrays import arguments_of, parameter_names
 from cubelane.check.compiled import CompiledKernel, compile_program
 from cubelane.check.execute import draw_inputs
 from cubelane.check.kernel_file import Arrays, Judge
+from cubelane.ir.context import shared_context
 from cubelane.ir.diagnostic import Diagnostic
+from cubelane.passes.tile.choose_split_mode import ChooseSplitMode
 from cubelane.sim.machine import entry_functions
 from cubelane.sim.timeline import Timeline
 from cubelane.sim.timing_program import LaunchTasks, resolve
@@ -56,8 +60,18 @@ def timed(compiled: CompiledKernel, judge: Judge | None = None, *, seed: int = 0
     return Timed(compiled.target, launches, findings, arguments)
 
 
+def has_a_mode(program: ModuleOp) -> bool:
+    """Whether the split mode makes a difference: not where regions state their own, or nothing is split."""
+    one, two = program.clone(), program.clone()
+    ChooseSplitMode("up_down").apply(shared_context(), one)
+    ChooseSplitMode("none").apply(shared_context(), two)
+    return not one.is_structurally_equivalent(two)
+
+
 def unsplit_cycles(compiled: CompiledKernel, judge: Judge | None = None, *, seed: int = 0) -> int | None:
-    """Cycles of the same kernel with no split; None where it is refused without one."""
+    """Cycles of the same kernel with no split; None where it is refused without one, or has no split of its own."""
+    if not has_a_mode(compiled.source):
+        return None
     try:
         whole = compile_program(compiled.source, compiled.target, "none")
     except Diagnostic:

@@ -13,13 +13,15 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from cubelane.analysis.memory_budget import findings as budget_findings
 from cubelane.check.compiled import compile_program
 from cubelane.check.kernel_file import read_judge, read_program, split_name
-from cubelane.check.timing import timed
+from cubelane.check.timing import has_a_mode, timed
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import LOOP, SLOT_NUM, STAGE, LoopAttr, LoopFlavour, ScopeOp, functions_of, kind_of
 from cubelane.passes.tile.choose_split_mode import MODES
 
 DEPTHS = (1, 2, 4, 8)
 STAGES = (1, 2, 3, 4)
+AS_WRITTEN = "as written"
+"""The only mode of a program that no split mode changes."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,17 @@ class Task:
 def variants(program: ModuleOp, depths: Sequence[int] = DEPTHS) -> list[Variant]:
     """All combinations that make sense for a program."""
     stages: Sequence[int | None] = STAGES if any(_is_pipelined(op) for op in program.walk()) else (None,)
-    return [Variant(mode, depth, stage) for mode in MODES for depth in depths for stage in stages]
+    return [Variant(mode, depth, stage) for mode in modes_of(program) for depth in depths for stage in stages]
+
+
+def modes_of(program: ModuleOp) -> list[str]:
+    """The split modes that may be tried; AS_WRITTEN alone where the program states its regions, or no split at all."""
+    return list(MODES) if has_a_mode(program) else [AS_WRITTEN]
+
+
+def mode_argument(mode: str) -> str | None:
+    """The mode as `compile_program` takes it."""
+    return None if mode == AS_WRITTEN else mode
 
 
 def _is_pipelined(op: Any) -> bool:
@@ -96,7 +108,7 @@ def evaluate(task: Task) -> Outcome:
     facts = (variant.mode, variant.depth, variant.stages)
     program, judge = read_program(task.file), read_judge(split_name(task.file)[0])
     try:
-        compiled = compile_program(with_variant(program, variant), task.target, variant.mode)
+        compiled = compile_program(with_variant(program, variant), task.target, mode_argument(variant.mode))
     except Diagnostic as problem:
         return Outcome(*facts, None, None, None, "refused", f"{problem.location}: {problem.message}")
     overflow = budget_findings(compiled.module)
@@ -150,7 +162,7 @@ class Cache:
 
 def ranked(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """The good ones first, the fastest before the slower, shallow rings before deep ones; then the others."""
-    order = list(MODES)
+    order = [*MODES, AS_WRITTEN]
     return sorted(
         outcomes,
         key=lambda o: (not o.good, o.cycles or 0, o.depth, o.stages or 0, order.index(o.mode)),

@@ -9,10 +9,10 @@ from cubelane.check.compiled import CompiledKernel, compile_program
 from cubelane.check.kernel_file import Judge
 from cubelane.check.summary import mode_of
 from cubelane.check.timing import Timed, timed
-from cubelane.check.tune import Variant, with_variant
+from cubelane.check.tune import AS_WRITTEN, Variant, mode_argument, modes_of, with_variant
 from cubelane.ir.context import shared_context
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.passes.tile.choose_split_mode import MODES, ChooseSplitMode
+from cubelane.passes.tile.choose_split_mode import ChooseSplitMode
 from cubelane.sim.timeline import Happening, Span, Timeline, union
 from cubelane.targets.rates import Pipe
 
@@ -23,12 +23,12 @@ RESOLUTION = 300
 
 def what_if(compiled: CompiledKernel, run: Timed, judge: Judge, seed: int) -> list[dict[str, Any]]:
     """One row for every split mode: a cell for every ring depth, or why the mode is refused."""
-    return [_row(compiled, run, mode, judge, seed) for mode in MODES]
+    return [_row(compiled, run, mode, judge, seed) for mode in modes_of(compiled.source)]
 
 
 def _row(compiled: CompiledKernel, run: Timed, mode: str, judge: Judge, seed: int) -> dict[str, Any]:
     def timed_as(source: ModuleOp) -> Timed:
-        return timed(compile_program(source, compiled.target, mode), judge, seed=seed)
+        return timed(compile_program(source, compiled.target, mode_argument(mode)), judge, seed=seed)
 
     def cell(depth: int) -> dict[str, Any]:
         """The program stays the same where it can run at that depth; where it cannot, it is compiled again."""
@@ -46,13 +46,15 @@ def _row(compiled: CompiledKernel, run: Timed, mode: str, judge: Judge, seed: in
     except Diagnostic as problem:
         return {"mode": mode, "refused": problem.message, "line": problem.location.line}
     depths = {depth for launch in other.launches for depth in launch.rings.values()}
-    chosen = mode == mode_of(compiled.source)
+    chosen = mode in (AS_WRITTEN, mode_of(compiled.source))
     cells = [cell(depth) for depth in DEPTHS] if depths else [cell(1) | {"depth": 0}]
     return {"mode": mode, "chosen": chosen, "depth": min(depths, default=0), "cells": cells}
 
 
 def _same_as(source: ModuleOp, mode: str) -> bool:
     """Whether a split mode changes nothing of a program."""
+    if mode == AS_WRITTEN:
+        return True
     other = source.clone()
     ChooseSplitMode(mode).apply(shared_context(), other)
     return other.is_structurally_equivalent(source)

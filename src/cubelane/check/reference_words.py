@@ -228,6 +228,8 @@ def reshaped_valid(valid: Sequence[int], tile: Array, shape: Sequence[int]) -> t
     """A row that becomes a column keeps its length; what is valid throughout stays so; the rest keeps its extents."""
     if all(v == n for v, n in zip(valid, tile.shape, strict=True)):
         return tuple(shape)
+    if len(valid) == 2 and min(shape) == 1 and (shape[1], shape[0]) == tile.shape:
+        return valid[1], valid[0]
     if len(shape) == 2 and len(valid) == 2 and min(shape) == 1 and min(valid) <= 1:
         length = max(valid) if min(valid) > 0 else 0
         return (1, length) if shape[0] == 1 else (length, 1)

@@ -334,6 +334,8 @@ def reshaped_valid(valid: Extents, tile: Array, shape: Extents) -> tuple[int, ..
     """Whole tiles stay whole; a vector that turns from row to column or back keeps its length."""
     if tuple(valid) == tile.shape:
         return tuple(shape)
+    if len(shape) == 2 and 1 in shape and tuple(shape) == tile.shape[::-1]:
+        return tuple(valid[::-1])
     if len(shape) == 2 == len(valid) and 1 in shape and min(valid) <= 1:
         longest = 0 if 0 in valid else max(valid)
         return (1, longest) if shape[0] == 1 else (longest, 1)

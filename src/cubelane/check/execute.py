@@ -41,16 +41,29 @@ def run_group(
 ) -> RunResult:
     """Runs the final program; what is wrong with the kernel is in the findings. `inputs` are not changed.
 
+    Lanes that do the same run side by side; if anything is found, they run again one by one, and that run is reported.
     When a store wrote what may stem from undefined cells, the program runs a second time with other values in
     them: a difference is a finding. An `Executable` saves emitting the program again. Raises a Diagnostic for inputs
     that do not fit, or a program with no executable form.
     """
     executable = program if isinstance(program, Executable) else Executable(program)
+    schedule = schedule or Schedule()
+    if schedule.seed is None and executable.pairs:
+        result = _run_checked(executable, inputs, schedule, entry, paired=True)
+        if result.ok and not result.notes:
+            return result
+    return _run_checked(executable, inputs, schedule, entry, paired=False)
+
+
+def _run_checked(
+    executable: Executable, inputs: Mapping[str, Any], schedule: Schedule, entry: str | None, paired: bool
+) -> RunResult:
+    """One run, and a second one where undefined cells may have been stored."""
     signatures = _signatures(executable, entry)
     poison = Poison()
-    result, suspects, machine = _run_once(executable, signatures, inputs, schedule or Schedule(), poison)
+    result, suspects, machine = _run_once(executable, signatures, inputs, schedule, poison, paired)
     if result.ok and (suspects or poison.used):
-        second, _, _ = _run_once(executable, signatures, inputs, schedule or Schedule(), Poison(*_SECOND))
+        second, _, _ = _run_once(executable, signatures, inputs, schedule, Poison(*_SECOND), paired)
         result.findings += _leaks(result, second, suspects, machine)
     return result
 
@@ -67,9 +80,14 @@ def _signatures(executable: Executable, entry: str | None) -> list[Signature]:
 
 
 def _run_once(
-    executable: Executable, signatures: list[Signature], inputs: Mapping[str, Any], schedule: Schedule, poison: Poison
+    executable: Executable,
+    signatures: list[Signature],
+    inputs: Mapping[str, Any],
+    schedule: Schedule,
+    poison: Poison,
+    paired: bool,
 ) -> tuple[RunResult, list[Suspect], Machine]:
-    machine = Machine(executable, schedule, poison)
+    machine = Machine(executable, schedule, poison, paired)
     arguments: dict[str, Any] = {}
     for signature in signatures:
         arguments = {**signature.arguments(inputs), **arguments}
@@ -87,6 +105,7 @@ def _run_once(
         pass
     except Diagnostic as problem:
         machine.findings.append(problem)
+    machine.close()
     outputs = {n: arguments[n] for s in signatures for n in s.outputs}
     result = RunResult(outputs, returned, machine.findings, machine.notes, machine.events)
     return result, machine.suspects, machine

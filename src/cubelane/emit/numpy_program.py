@@ -60,21 +60,26 @@ def emit_module(module: ModuleOp) -> dict[str, EmittedFunction]:
     return {f.sym_name.data: emit_function(f, kinds) for f in functions_of(module) if not f.is_declaration}
 
 
-def emit_function(function: FuncOp, kinds: dict[str, FunctionKind] | None = None) -> EmittedFunction:
-    """One function as Python. `kinds` gives the kind of every function that may be called."""
-    return _Emitter(function, kinds or {}).run()
+def emit_function(
+    function: FuncOp, kinds: dict[str, FunctionKind] | None = None, paired: bool = False
+) -> EmittedFunction:
+    """One function as Python. `kinds` gives the kind of every function that may be called.
+
+    `paired`: for both lanes side by side, tiles with a lane axis in front; only where `runs_side_by_side` holds.
+    """
+    return _Emitter(function, kinds or {}, paired).run()
 
 
 class _Emitter:
     """Walks one function and writes its lines."""
 
-    def __init__(self, function: FuncOp, kinds: dict[str, FunctionKind]):
+    def __init__(self, function: FuncOp, kinds: dict[str, FunctionKind], paired: bool):
         self.function = function
         self.kinds = kinds
         self.names = Names()
         self.text: dict[SSAValue, str] = {}
         self.extent: dict[SSAValue, str] = {}
-        self.tiles = TileText(self.text, self.extent)
+        self.tiles = TileText(self.text, self.extent, paired)
         self.out: list[str] = []
         self.lines: list[Line] = []
         self.depth = 0

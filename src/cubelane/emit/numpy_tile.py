@@ -7,6 +7,7 @@ from typing import cast
 from xdsl.ir import SSAValue
 from xdsl.traits import MemoryWriteEffect
 
+from cubelane.emit.numpy_pair import LANES
 from cubelane.emit.numpy_slots import Slots
 from cubelane.emit.numpy_text import (
     WORD,
@@ -41,10 +42,14 @@ class Statement:
 
 
 class TileText:
-    """Writes ops over the variables `text` and the valid extents `extent` of their operands."""
+    """Writes ops over the variables `text` and the valid extents `extent` of their operands.
 
-    def __init__(self, text: dict[SSAValue, str], extent: dict[SSAValue, str]):
+    `paired`: tiles have an axis of both lanes in front (see `numpy_pair`).
+    """
+
+    def __init__(self, text: dict[SSAValue, str], extent: dict[SSAValue, str], paired: bool = False):
         self.text = text
+        self.paired = paired
         self.extent = extent
         self.slots = Slots()
         self.views = Views()
@@ -58,6 +63,8 @@ class TileText:
         if kind is Split.RESHAPES and (before := self.views.before(op)) is not None:
             return Statement("", same_as=before, effect=False)
         words = self._words(op, behaviour.scratch)
+        if self.paired and kind not in (Split.LOADS, Split.CHANNEL) and isinstance(op.results[0].type, TileType):
+            words["shape"] = tuple_text((LANES, *op.results[0].type.shape))
         valid = self._valid(op, meaning, words, behaviour.scratch)
         if kind is Split.CHANNEL:
             return self._channel(op, meaning, words, valid)

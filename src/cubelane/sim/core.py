@@ -3,7 +3,8 @@
 import operator
 import sys
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
+from weakref import proxy
 
 import numpy as np
 
@@ -54,12 +55,15 @@ class Core:
     """The cube core (`lane` None) or a vector lane, with its namespace for an emitted program."""
 
     def __init__(self, group: Board, agent: int, name: str, lane: int | None):
-        self.group, self.agent, self.name, self.lane_number = group, agent, name, lane
+        self.group = cast(Board, proxy(group))  # a strong reference would make a cycle, and keep all memory of the run
+        self.agent, self.name, self.lane_number = agent, name, lane
         self.waiting: Outlet | Inlet | None = None
         """The end of a ring that this core waits at, and the place of its program where it does."""
         self.waits_at = 0
         self.me = lane or 0
-        self.log = group.log.append
+        self.entries, self.log = group.log, group.log.append
+        self.callers = 1
+        """How many frames above one of the words the emitted program is."""
         self.outlets: dict[int | None, Outlet] = {}
         self.inlets: dict[int | None, Inlet] = {}
         """The ends of rings open on this core, by pipe."""
@@ -69,7 +73,10 @@ class Core:
 
     def namespace(self) -> dict[str, Any]:
         """Every name that an emitted program may use."""
-        return {**PURE, **{word: getattr(self, word) for word in _WORDS}}
+        words = PURE.copy()
+        for word in _WORDS:
+            words[word] = getattr(self, word)
+        return words
 
     # --- where am I ------------------------------------------------------------------------------------------
 
@@ -103,7 +110,7 @@ class Core:
 
     def _touch(self, view: Array, writes: bool, atomic: bool = False, place: int = 0) -> None:
         written = hash(view.tobytes()) if writes and not atomic and self.group.lanes == 2 else None
-        when = len(self.group.log)
+        when = len(self.entries)
         self.log((self.agent, "store" if writes else "load", "", None, place))
         self.memory.log.append(Access(self.agent, place, when, view, writes, atomic, written))
 
@@ -119,23 +126,27 @@ class Core:
 
         They may come in the element type `wide`, which holds all their values.
         """
-        constant = id(tensor) in self.memory.constant
-        source = self.memory.image(tensor, wide) if constant and wide is not None else tensor
-        if constant and valid is None and len(shape) == tensor.ndim == 2:
-            (row, column), (rows, columns), (height, width) = offsets, shape, tensor.shape
+        source = self.memory.constants.get(id(tensor))
+        constant = source is not None
+        if constant and wide is not None:
+            source = self.memory.images.get(id(tensor))
+            if source is None:
+                source = self.memory.image(tensor, wide)
+        if source is not None and valid is None and len(shape) == source.ndim == 2:
+            (row, column), (rows, columns), (height, width) = offsets, shape, source.shape
             if 0 <= row <= height - rows and 0 <= column <= width - columns:
-                self.log((self.agent, "load", "", None, _frame(1).f_lasti))
+                self.log((self.agent, "load", "", None, _frame(self.callers).f_lasti))
                 return source[row : row + rows, column : column + columns]
         extents = valid or shape
         index = self.memory.window(tensor, offsets, extents)
-        place = _frame(1).f_lasti
+        place = _frame(self.callers).f_lasti
         if self.memory.undefined and not self.memory.is_defined(tensor, index):
             self.group.undefined_read(self, place)
         if constant:
             self.log((self.agent, "load", "", None, place))
         else:
             self._touch(tensor[index], False, place=place)
-        part = source[index].reshape(extents)
+        part = (tensor if source is None else source)[index].reshape(extents)
         if part.shape == tuple(shape):
             return part if constant else part.copy()
         return self.box(part, shape, part.dtype)
@@ -146,19 +157,18 @@ class Core:
         """Writes a tile to a window, converted to the tensor's element type; `atomic` 1 adds."""
         if 0 in tile.shape:
             return tensor
-        extents = self._store_extents(tensor, tile, shapes)
-        index = self.memory.window(tensor, offsets, extents)
-        place = _frame(1).f_lasti
-        data = tile.reshape(tensor[index].shape)
+        index = self.memory.window(tensor, offsets, self._store_extents(tensor, tile, shapes))
+        view, place = tensor[index], _frame(self.callers).f_lasti
+        data = tile.reshape(view.shape)
         if is_float(data.dtype) and (undefined := np.isnan(data)).any():
             self.group.undefined_store(self, tensor, index, undefined, place)
         if atomic:
-            tensor[index] += data.astype(tensor.dtype)
+            view += data.astype(tensor.dtype)
         else:
-            tensor[index] = data
+            view[...] = data
         if (written := self.memory.undefined.get(id(tensor))) is not None:
             written[index] = True
-        self._touch(tensor[index], True, bool(atomic), place)
+        self._touch(view, True, bool(atomic), place)
         self.group.stored(self, tensor, index, place)
         return tensor
 
@@ -174,7 +184,7 @@ class Core:
     def read(self, tensor: Array, position: Sequence[int]) -> Any:
         """One element as a Python number."""
         index = self.memory.window(tensor, position, (1,) * len(position))
-        place = _frame(1).f_lasti
+        place = _frame(self.callers).f_lasti
         if not self.memory.is_defined(tensor, index):
             self.group.undefined_read(self, place)
         self._touch(tensor[index], False, place=place)
@@ -186,7 +196,7 @@ class Core:
         tensor[index] = scalar
         if (written := self.memory.undefined.get(id(tensor))) is not None:
             written[index] = True
-        self._touch(tensor[index], True, place=_frame(1).f_lasti)
+        self._touch(tensor[index], True, place=_frame(self.callers).f_lasti)
         return tensor
 
     def gather_rows(
@@ -199,7 +209,7 @@ class Core:
     ) -> Array:
         """A copy of the target tile with a window of global memory in its cells at `offsets`."""
         index = self.memory.window(tensor, source_offsets, sizes)
-        place = _frame(1).f_lasti
+        place = _frame(self.callers).f_lasti
         if not self.memory.is_defined(tensor, index):
             self.group.undefined_read(self, place)
         self._touch(tensor[index], False, place=place)
@@ -211,7 +221,7 @@ class Core:
         """Tells a peer, whose memory is not simulated: an event of the log."""
         self.memory.window(signal, position, (1,) * len(position))
         what = f"peer {peer}: {list(position)} {'=' if op else '+='} {value}"
-        self.log((self.agent, "notify", what, None, _frame(1).f_lasti))
+        self.log((self.agent, "notify", what, None, _frame(self.callers).f_lasti))
 
     def wait_for(self, signal: Array, position: Sequence[int], value: int, comparison: str) -> None:
         """Goes on if the signal of this device fulfils the condition; nobody else could change it."""
@@ -226,7 +236,7 @@ class Core:
     def defer_wait(self, signal: Array, position: Sequence[int], value: int, comparison: str) -> None:
         """Registers a condition for the next kernel: an event of the log."""
         self.memory.window(signal, position, (1,) * len(position))
-        self.log((self.agent, "defer", f"{list(position)} {comparison} {value}", None, _frame(1).f_lasti))
+        self.log((self.agent, "defer", f"{list(position)} {comparison} {value}", None, _frame(self.callers).f_lasti))
 
     # --- rings -----------------------------------------------------------------------------------------------
 
@@ -258,7 +268,7 @@ class Core:
 
     def push(self, tile: Array, code: int, stride: int | None, pipe: int | None, valid: Sequence[int]) -> bool:
         """Writes the tile to the next slot; False while that is taken."""
-        outlet, place = self.outlets.get(pipe), _frame(1).f_lasti
+        outlet, place = self.outlets.get(pipe), _frame(self.callers).f_lasti
         if outlet is None:
             raise self._closed(True, pipe)
         if self.preempts and self._stops():
@@ -281,7 +291,7 @@ class Core:
         kept: bool = False,
     ) -> Array | None:
         """The tile of the oldest full slot; None while there is none. `kept`: it may be read after its free."""
-        inlet, place = self.inlets.get(pipe), _frame(1).f_lasti
+        inlet, place = self.inlets.get(pipe), _frame(self.callers).f_lasti
         if inlet is None:
             raise self._closed(False, pipe)
         if self.preempts and self._stops():
@@ -299,4 +309,4 @@ class Core:
         if inlet is None:
             raise self._closed(False, pipe)
         number = inlet.free(tile, code, self.poison_value)
-        self.log((self.agent, "free", inlet.ring.name, number, _frame(1).f_lasti))
+        self.log((self.agent, "free", inlet.ring.name, number, _frame(self.callers).f_lasti))

@@ -4,6 +4,7 @@ import gc
 import random
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -13,9 +14,10 @@ import numpy as np
 from cubelane.emit.numpy_program import EmittedFunction, Line
 from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.kernel import FunctionKind
-from cubelane.sim.clock import Entry, History
+from cubelane.sim.clock import AT_RINGS, Entry, History
 from cubelane.sim.core import Core
 from cubelane.sim.memory import Memory, Race
+from cubelane.sim.pair import PairOfLanes
 from cubelane.sim.primitives import Array, Fault, Poison, scalar_fault
 from cubelane.sim.result import Event
 from cubelane.sim.ring import Outlet, Ring
@@ -33,7 +35,7 @@ class Schedule:
 class Member:
     """One function of the group with its arguments; a vector function runs on `lanes` lanes.
 
-    `writes` are the positions of the arguments that it may write.
+    `writes` are the positions of the arguments that it may write. `paired`: one program runs both lanes side by side.
     """
 
     program: EmittedFunction
@@ -41,6 +43,7 @@ class Member:
     arguments: Sequence[Any]
     lanes: int
     writes: frozenset[int]
+    paired: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,17 +61,24 @@ class Agent:
     """A member on one core, running or ended."""
 
     def __init__(self, group: "Group", member: Member, number: int, lane: int | None):
-        name = "AIC" if lane is None else f"AIV{lane}"
+        self.name = "AIC" if lane is None else f"AIV{lane}"
         self.member, self.lane = member, lane
-        self.core = Core(group, number, name, lane)
+        self.core = PairOfLanes(group, number) if member.paired else Core(group, number, self.name, lane)
         namespace = self.core.namespace()
         exec(member.code, namespace)
-        function = namespace[member.program.name]
+        function = namespace.pop(member.program.name)
         assert isinstance(function, FunctionType)
-        self.function = function
+        self.function, self.code = function, function.__code__
         self.run: Generator[None, None, Any] | None = None
         self.ended, self.result = False, None
         self.places: list[int] = []
+
+    def with_second_lane(self) -> "tuple[Agent, Agent]":
+        """An agent that runs both lanes, and one that only stands for the other lane in the log."""
+        assert isinstance(self.core, PairOfLanes)
+        other = copy(self)
+        other.core, other.name, other.lane, other.ended = self.core.each[1], "AIV1", 1, True
+        return self, other
 
     def step(self) -> None:
         """Runs until the agent waits or ends; an error becomes a Diagnostic at the line that made it."""
@@ -91,22 +101,22 @@ class Agent:
     def _located(self, problem: Exception) -> Diagnostic:
         trace, number = problem.__traceback__, 0
         while trace is not None:
-            if trace.tb_frame.f_code is self.function.__code__:
+            if trace.tb_frame.f_code is self.code:
                 number = trace.tb_lineno
             trace = trace.tb_next
         line = self.member.program.line(number)
-        what = f"{self.core.name}: {line.op}" + (f" ({line.variable})" if line.variable else "")
+        what = f"{self.name}: {line.op}" + (f" ({line.variable})" if line.variable else "")
         if isinstance(problem, Fault):
             return Diagnostic(f"{what}: {problem}", line.location, problem.notes, code=problem.code)
         if (why := scalar_fault(problem)) is not None:
-            return Diagnostic(f"{self.core.name}: {why}", line.location, code="scalar")
+            return Diagnostic(f"{self.name}: {why}", line.location, code="scalar")
         note = f"{self.member.program.name}, line {number} of the emitted program"
         return Diagnostic(f"{what}: {type(problem).__name__}: {problem}", line.location, (note,), code="execution")
 
     def line(self, place: int) -> Line:
         """The origin of a place in the code of this agent's program (an offset: cheaper to note than a line)."""
         if not self.places:
-            for start, end, line in self.function.__code__.co_lines():
+            for start, end, line in self.code.co_lines():
                 self.places += [line or 0] * ((end - start) // 2)
         number = place // 2
         return self.member.program.line(self.places[number] if number < len(self.places) else 0)
@@ -129,11 +139,17 @@ class Group:
         self.preempts = schedule.seed is not None
         vector = [m for m in members if m.program.kind is not FunctionKind.AIC]
         self.lanes = max((m.lanes for m in vector), default=1)
+        self.pairs: set[int] = set()
+        """The numbers of agents that run both lanes; the next number stands for the second lane."""
         self.agents: list[Agent] = []
         for member in members:
             lanes: Sequence[int | None] = (
                 [None] if member.program.kind is FunctionKind.AIC else list(range(member.lanes))
             )
+            if member.paired:
+                self.pairs.add(len(self.agents))
+                self.agents += Agent(self, member, len(self.agents), 0).with_second_lane()
+                continue
             for lane in lanes:
                 self.agents.append(Agent(self, member, len(self.agents), lane))
 
@@ -151,7 +167,9 @@ class Group:
         """Opens a ring, or checks that the other core opens it alike."""
         ring = self.rings.get((direction, pipe))
         if ring is None:
-            ring = self.rings[direction, pipe] = Ring(direction, pipe, slot_num, slot_size, self.lanes)
+            ring = self.rings[direction, pipe] = Ring(
+                direction, pipe, slot_num, slot_size, self.lanes, bool(self.pairs)
+            )
         elif (ring.slot_num, ring.slot_size) != (slot_num, slot_size):
             raise Fault(
                 f"opens {ring.name} with {slot_num} slots of {slot_size} bytes, the other core with "
@@ -198,7 +216,7 @@ class Group:
         if self.preempts:
             self._at_random(random.Random(self.schedule.seed))
             return
-        active = list(self.agents)
+        active = [a for a in self.agents if not a.ended]
         while active:
             moved = False
             for agent in active:
@@ -228,11 +246,11 @@ class Group:
                 for_what = f"a free slot of {ring.name}: all {ring.slot_num} are taken, {self._blame(ring, False)}"
             else:
                 for_what = f"tile {end.popped} of {ring.name}, {self._blame(ring, True)}"
-            notes.append(f"{agent.core.name} at {line.location} ({line.op}{_of(line)}) waits for {for_what}")
-        ended = [a.core.name for a in self.agents if a.ended]
+            notes.append(f"{agent.name} at {line.location} ({line.op}{_of(line)}) waits for {for_what}")
+        ended = [a.name for a in self.agents if a.ended]
         if ended:
             notes.append(f"{' and '.join(ended)} ended before")
-        names = ", ".join(a.core.name for a in blocked)
+        names = ", ".join(a.name for a in blocked)
         return Diagnostic(
             f"deadlock: {names} wait and nobody can go on" if len(blocked) > 1 else f"deadlock: {names} waits forever",
             blocked[0].line(blocked[0].core.waits_at).location,
@@ -266,7 +284,7 @@ class Group:
         self.memory.log.clear()
 
     def _history(self) -> History:
-        return History(self.log, {r.name: r.slot_num for r in self.rings.values()}, len(self.agents))
+        return History(self.log, {r.name: r.slot_num for r in self.rings.values()}, len(self.agents), self.pairs)
 
     def _race(self, race: Race) -> Diagnostic:
         a, b = race.first, race.second
@@ -274,7 +292,7 @@ class Group:
         for access in (a, b):
             line = self.agents[access.agent].line(access.place)
             verb = "writes" if access.writes else "reads"
-            words.append(f"{self.agents[access.agent].core.name} {verb} at {line.location} ({line.op}{_of(line)})")
+            words.append(f"{self.agents[access.agent].name} {verb} at {line.location} ({line.op}{_of(line)})")
         return Diagnostic(
             f"race: {words[0]} and {words[1]} touch the same elements in no order",
             self.agents[b.agent].line(b.place).location,
@@ -284,10 +302,13 @@ class Group:
 
     def events(self, first: int) -> list[Event]:
         """The protocol log, numbered from `first`."""
-        return [
-            Event(first + i, self.agents[agent].core.name, kind, detail, slot, self.agents[agent].line(place).location)
-            for i, (agent, kind, detail, slot, place) in enumerate(self.log)
-        ]
+        result: list[Event] = []
+        for number, kind, detail, slot, place in self.log:
+            count = 2 if number in self.pairs and kind in AT_RINGS else 1
+            for agent in self.agents[number : number + count]:
+                step = first + len(result)
+                result.append(Event(step, agent.name, kind, detail, slot, agent.line(place).location))
+        return result
 
 
 @contextmanager

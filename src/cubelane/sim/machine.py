@@ -7,7 +7,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 
 from cubelane.analysis.tensor_handles import writes_of
-from cubelane.emit.numpy_program import EmittedFunction, Line, emit_module
+from cubelane.emit.numpy_pair import runs_side_by_side
+from cubelane.emit.numpy_program import EmittedFunction, Line, emit_function, emit_module
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import DUAL_DISPATCH, SPLIT_AIV, FunctionKind, flag, functions_of, kind_of, split_of
 from cubelane.ir.types import SplitMode
@@ -60,6 +61,9 @@ class Executable:
         self.programs = emit_module(module)
         functions = {f.sym_name.data: f for f in functions_of(module)}
         self.lanes = {name: lanes_of(f) for name, f in functions.items()}
+        self.pairs = {name for name, f in functions.items() if self.lanes[name] == 2 and runs_side_by_side(f)}
+        """The functions that both lanes can run side by side."""
+        self._functions, self._paired = functions, dict[str, tuple[EmittedFunction, Any]]()
         self.writes = writes_of(functions)
         self.code = {name: _compiled(p) for name, p in self.programs.items()}
         self._entries: dict[str | None, list[FuncOp]] = {}
@@ -70,23 +74,40 @@ class Executable:
             self._entries[name] = entry_functions(self.module, name)
         return self._entries[name]
 
-    def member(self, name: str, arguments: Sequence[Any]) -> Member:
-        """A function with its arguments, to be launched."""
-        return Member(self.programs[name], self.code[name], arguments, self.lanes[name], self.writes[name])
+    def members(self, calls: Sequence[tuple[str, Sequence[Any]]], paired: bool = False) -> list[Member]:
+        """Functions with their arguments, to be launched; `paired`: lanes side by side, if all of them can."""
+        vector = [name for name, _ in calls if self.programs[name].kind is not FunctionKind.AIC]
+        paired = paired and self.pairs.issuperset(vector)
+        return [self._member(name, arguments, paired and name in vector) for name, arguments in calls]
+
+    def _member(self, name: str, arguments: Sequence[Any], paired: bool) -> Member:
+        program, code = self._pair(name) if paired else (self.programs[name], self.code[name])
+        return Member(program, code, arguments, self.lanes[name], self.writes[name], paired)
+
+    def _pair(self, name: str) -> tuple[EmittedFunction, Any]:
+        """The program of both lanes at once."""
+        if name not in self._paired:
+            program = emit_function(self._functions[name], paired=True)
+            self._paired[name] = program, _compiled(program)
+        return self._paired[name]
 
 
 class Machine:
-    """Executes one program once."""
+    """Executes one program once. `paired`: lanes that do the same run side by side, which is quicker.
 
-    def __init__(self, executable: Executable, schedule: Schedule, poison: Poison):
-        self.schedule, self.poison = schedule, poison
+    What goes wrong shows as well, but is told in the words of another order of events than that of single lanes.
+    """
+
+    def __init__(self, executable: Executable, schedule: Schedule, poison: Poison, paired: bool = False):
+        self.schedule, self.poison, self.paired = schedule, poison, paired
         self.executable, self.programs = executable, executable.programs
         self.memory = Memory()
         self.findings: list[Diagnostic] = []
         self.notes: list[Diagnostic] = []
         self.suspects: list[Suspect] = []
         self.groups: list[Group] = []
-        host = Core(Group([], self.memory, poison, schedule), 0, "host", None)
+        self.board = Group([], self.memory, poison, schedule)
+        host = Core(self.board, 0, "host", None)
         self.host = {**host.namespace(), "call": self.call, "together": self.together}
         """The names of the host's functions: they see tensors, not tiles."""
         self.host |= {"window": _host_window, "poison": self._create}
@@ -100,13 +121,18 @@ class Machine:
         if name not in self.hosted:
             namespace = dict(self.host)
             exec(self.executable.code[name], namespace)
-            self.hosted[name] = namespace[name]
+            self.hosted[name] = namespace.pop(name)
         try:
             return self.hosted[name](*arguments)
         except (Diagnostic, Stopped):
             raise
         except Exception as problem:
             raise self._located(problem, program) from problem
+
+    def close(self) -> None:
+        """Lets go of the host's functions, which would keep the memory of the run until the next garbage collection."""
+        self.host.clear()
+        self.hosted.clear()
 
     def _located(self, problem: Exception, program: EmittedFunction) -> Diagnostic:
         """An error of the host's part at its line."""
@@ -131,7 +157,7 @@ class Machine:
         """Runs the members of a group at the same time; what each returned."""
         if self.findings:
             raise Stopped
-        members = [self.executable.member(n, a) for n, a in calls]
+        members = self.executable.members(calls, self.paired)
         group = Group(members, self.memory, self.poison, self.schedule)
         results = group.run()
         self.findings += group.findings

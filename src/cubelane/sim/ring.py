@@ -1,6 +1,7 @@
 """The rings between the cores: bounded, first in first out, with bands per lane (architecture.md, "The channel")."""
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
@@ -28,20 +29,23 @@ class Slot:
 class Ring:
     """One direction of one pipe. `lanes` vector lanes are dispatched; the cube is producer or consumer.
 
-    A side with the cube has one end, a side with the lanes one for each. Tiles never change, so that a slot shares the
-    memory of what was pushed.
+    A side with the cube has one end, a side with the lanes one for each, or one for both if they run side by side
+    (`paired`: their tiles have a lane axis in front). Tiles never change, so that a slot shares the memory of what was
+    pushed.
     """
 
-    def __init__(self, direction: str, pipe: int, slot_num: int, slot_size: int, lanes: int):
+    def __init__(self, direction: str, pipe: int, slot_num: int, slot_size: int, lanes: int, paired: bool = False):
         self.direction, self.pipe, self.to_lanes = direction, pipe, direction == TO_LANES
-        self.slot_num, self.slot_size, self.lanes = slot_num, slot_size, lanes
+        self.slot_num, self.slot_size, self.lanes, self.paired = slot_num, slot_size, lanes, paired
         self.full = self.released = 0
         """How many tiles every producer has pushed, and every consumer has freed, so far."""
-        producers, consumers = (1, lanes) if self.to_lanes else (lanes, 1)
+        ends = 1 if paired else lanes
+        producers, consumers = (1, ends) if self.to_lanes else (ends, 1)
+        inlet = CubeInlet if not self.to_lanes else PairInlet if paired else LaneInlet
         self.slots: list[Slot] = []
         """The slots that were used so far, at most `slot_num`."""
         self.outlets = [Outlet(self, i, producers, consumers) for i in range(producers)]
-        self.inlets = [Inlet(self, i) for i in range(consumers)]
+        self.inlets: list[Inlet] = [inlet(self, i) for i in range(consumers)]
         self.name = f"the ring {direction}" + (f" (pipe {pipe})" if pipe else "")
         """How messages call it."""
 
@@ -77,8 +81,9 @@ class Outlet:
         ring, number = self.ring, self.pushed
         if number - ring.released >= ring.slot_num:
             return None
+        part = tile[0] if ring.paired and not ring.to_lanes else tile
         share = 2 if code and not ring.to_lanes else 1
-        if tile.nbytes * share > ring.slot_size and (size := _bytes(tile)) * share > ring.slot_size:
+        if part.nbytes * share > ring.slot_size and (size := _bytes(part)) * share > ring.slot_size:
             raise Fault(f"the tile has {size} bytes, a slot of {ring.name} {ring.slot_size // share}", code="slot-size")
         place = number % ring.slot_num
         if place == len(ring.slots):
@@ -102,8 +107,6 @@ class Inlet:
     def __init__(self, ring: Ring, number: int):
         self.ring, self.number, self.popped, self.freed = ring, number, 0, 0
         self.held: deque[Held] = deque()
-        self.known: dict[int, tuple[Any, ...]] = {}
-        """For a place of the program the pop that was checked last, and where its cells lie in the slot."""
 
     def ready(self) -> bool:
         """Whether the next slot for this consumer is full: every producer has pushed."""
@@ -127,26 +130,14 @@ class Inlet:
         if number >= ring.full:
             return None
         slot = ring.slots[number % ring.slot_num]
-        first = slot.parts[0]
-        known = self.known.get(place)
-        if (
-            known is not None
-            and known[0] is shape
-            and known[1] is valid
-            and known[2] is first.dtype
-            and known[3] == first.shape
-            and known[4] == code == slot.code
-        ):
-            tile = first[known[5]]
-        else:
-            tile = self._tile(slot, code, shape, dtype, valid, poison, place)
+        tile = self.tile(slot, code, shape, dtype, valid, poison, place)
         if kept:
             tile = tile.copy()
         self.popped = number + 1
         self.held.append((number, tile, code, kept))
         return tile
 
-    def _tile(
+    def tile(
         self,
         slot: Slot,
         code: int,
@@ -156,23 +147,17 @@ class Inlet:
         poison: Poison,
         place: int,
     ) -> Array:
-        """What is in a slot, after a check that both sides mean the same tile."""
-        first = slot.parts[0]
+        """What this consumer sees of a slot, after a check that both sides mean the same tile."""
+        raise NotImplementedError
+
+    def check(self, slot: Slot, code: int, dtype: Any) -> None:
+        """A Fault unless both sides mean the same code and element type."""
         if slot.code != code:
             raise Fault(f"pops with the code {code} what was pushed with the code {slot.code}", code="protocol")
         if code and self.ring.lanes != 2:
             raise Fault(f"the code {code} shares a tile between two lanes, but one lane runs", code="protocol")
-        if first.dtype != dtype:
-            raise Fault(f"pops {dtype} from a slot that holds {first.dtype}", code="protocol")
-        if not self.ring.to_lanes:
-            return _joined(slot.parts, code, shape)
-        index = _band(first.shape, self.number, code, shape, valid)
-        if code == 0 or valid == shape:
-            self.known[place] = shape, valid, first.dtype, first.shape, code, index
-            return first[index]
-        result = poison.fill(shape, dtype)
-        result[tuple(slice(0, v) for v in valid)] = first[index]
-        return result
+        if slot.parts[0].dtype != dtype:
+            raise Fault(f"pops {dtype} from a slot that holds {slot.parts[0].dtype}", code="protocol")
 
     def free(self, tile: Array, code: int | None, poison: Poison) -> int:
         """Gives back the slot of a popped tile, which is poisoned if it is read again; the number of the tile."""
@@ -200,6 +185,95 @@ class Inlet:
             "a ring gives its slots back in the order of the pops",
             code="protocol",
         )
+
+
+class LaneInlet(Inlet):
+    """Takes the part of one lane."""
+
+    def __init__(self, ring: Ring, number: int):
+        super().__init__(ring, number)
+        self.known: dict[int, tuple[Any, ...]] = {}
+        """For a place of the program the pop that was checked last, and where its cells lie in the slot."""
+
+    def tile(
+        self,
+        slot: Slot,
+        code: int,
+        shape: tuple[int, ...],
+        dtype: Any,
+        valid: tuple[int, ...],
+        poison: Poison,
+        place: int,
+    ) -> Array:
+        """A view of the lane's part, or a box with undefined cells around it."""
+        whole = slot.parts[0]
+        facts = code, slot.code, shape, valid, whole.shape, whole.dtype, dtype
+        known = self.known.get(place)
+        if known is not None and known[0] == facts:
+            return whole[known[1]]
+        self.check(slot, code, dtype)
+        index = _band(whole.shape, self.number, code, shape, valid)
+        if code == 0 or valid == shape:
+            self.known[place] = facts, index
+            return whole[index]
+        result = poison.fill(shape, dtype)
+        result[tuple(slice(0, v) for v in valid)] = whole[index]
+        return result
+
+
+class PairInlet(Inlet):
+    """Takes the parts of both lanes at once, which are wholly valid, with the lane axis in front."""
+
+    def tile(
+        self,
+        slot: Slot,
+        code: int,
+        shape: tuple[int, ...],
+        dtype: Any,
+        valid: tuple[int, ...],
+        poison: Poison,
+        place: int,
+    ) -> Array:
+        """A view of the slot if the parts lie side by side."""
+        whole = slot.parts[0]
+        self.check(slot, code, dtype)
+        if code == 1 and whole.shape == (2 * shape[0], shape[1]):
+            return whole.reshape(2, *shape)
+        if code == 2 and whole.shape == (shape[0], 2 * shape[1]):
+            return whole.reshape(shape[0], 2, shape[1]).swapaxes(0, 1)
+        bands = [_band(whole.shape, lane, code, shape, valid) for lane in (0, 1)]
+        return np.stack([whole[band] for band in bands])
+
+
+class CubeInlet(Inlet):
+    """Takes what the lanes pushed: their half boxes side by side, or what lane 0 pushed for code 0."""
+
+    def tile(
+        self,
+        slot: Slot,
+        code: int,
+        shape: tuple[int, ...],
+        dtype: Any,
+        valid: tuple[int, ...],
+        poison: Poison,
+        place: int,
+    ) -> Array:
+        """The whole tile."""
+        self.check(slot, code, dtype)
+        if code > 2:
+            raise Fault(f"the code {code} does not exist from the lanes to the cube", code="protocol")
+        parts: Sequence[Array] = slot.parts[0] if self.ring.paired else slot.parts
+        if code == 0:
+            tile = parts[0].view()
+        elif parts[0].shape != parts[1].shape or parts[0].dtype != parts[1].dtype:
+            raise Fault("the lanes pushed tiles of different shapes", code="protocol")
+        elif code == 1 and self.ring.paired:
+            tile = slot.parts[0].reshape(-1, parts[0].shape[1])
+        else:
+            tile = np.concatenate((parts[0], parts[1]), axis=_axis(code))
+        if tile.shape != shape:
+            raise Fault(f"pops a tile {list(shape)} from a slot that holds {list(tile.shape)}", code="protocol")
+        return tile
 
 
 def _bytes(tile: Array) -> int:
@@ -237,17 +311,3 @@ def _band(
             code="protocol",
         )
     return tuple(slice(start, start + v) if a == axis else slice(0, v) for a, v in enumerate(valid))
-
-
-def _joined(parts: list[Array], code: int, shape: tuple[int, ...]) -> Array:
-    """What the cube sees: the half boxes side by side, or what lane 0 pushed for code 0."""
-    tile = first = parts[0]
-    if code > 2:
-        raise Fault(f"the code {code} does not exist from the lanes to the cube", code="protocol")
-    if code:
-        if parts[1].shape != first.shape or parts[1].dtype != first.dtype:
-            raise Fault("the lanes pushed tiles of different shapes", code="protocol")
-        tile = np.concatenate(parts, axis=_axis(code))
-    if tile.shape != shape:
-        raise Fault(f"pops a tile {list(shape)} from a slot that holds {list(tile.shape)}", code="protocol")
-    return tile if code else tile.view()

@@ -133,12 +133,13 @@ class TracedMachine(Machine):
     def together(self, *calls: tuple[str, Sequence[Any]]) -> list[Any]:
         """Runs the members of a group and keeps their traces."""
         members: list[Member] = []
-        for name, arguments in calls:
+        for member in self.executable.members(calls):
+            name = member.program.name
             if name not in self.instrumented:
-                self.instrumented[name] = Instrumented(self.programs[name], self.functions[name])
-            members.append(replace(self.executable.member(name, arguments), code=self.instrumented[name].code))
+                self.instrumented[name] = Instrumented(member.program, self.functions[name])
+            members.append(replace(member, code=self.instrumented[name].code))
         group = Group(members, self.memory, self.poison, self.schedule)
-        agents = [self._listen(agent.function.__globals__, agent.member, agent.core.name, agent.lane)
+        agents = [self._listen(agent.function.__globals__, agent.member, agent.name, agent.lane)
                   for agent in group.agents]  # fmt: skip
         results = group.run()
         depths = {key: ring.slot_num for key, ring in group.rings.items()}
@@ -164,7 +165,7 @@ def _writes(group: Group) -> Iterator[Write]:
     """The windows that were written, in order."""
     for tensor, index, number, place in group.stores:
         agent = group.agents[number]
-        yield Write(agent.core.name, tensor, index, agent.line(place).location)
+        yield Write(agent.name, tensor, index, agent.line(place).location)
 
 
 def trace(module: ModuleOp, calls: Sequence[tuple[str, Sequence[Any]]]) -> tuple[list[Launch], list[Diagnostic]]:

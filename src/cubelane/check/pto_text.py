@@ -3,13 +3,16 @@
 The host's part comes from the tile-level program, what runs on the cores from the text alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 
 from cubelane.analysis.tensor_handles import TensorHandles
+from cubelane.check.compiled import CompiledKernel, Verdict
+from cubelane.check.kernel_file import Judge
 from cubelane.emit.numpy_program import EmittedFunction
 from cubelane.emit.pto_numpy import Signature, read_function
 from cubelane.emit.pto_program import pto_texts
@@ -55,6 +58,42 @@ def read_texts(module: ModuleOp, texts: Mapping[str, str]) -> dict[str, EmittedF
                 symbol = function.sym_name.data
                 found[symbol] = read_function(function, target, signature_of(hosts[symbol]))
     return found
+
+
+@dataclass
+class TextVerdict:
+    """What came of reading the text back: the run of what it says, or why the kernel has no text."""
+
+    verdict: Verdict | None = None
+    refusal: Diagnostic | None = None
+    modules: int = 0
+
+    @property
+    def findings(self) -> Sequence[Diagnostic]:
+        """What went wrong when the text ran."""
+        return () if self.verdict is None else self.verdict.findings
+
+    @property
+    def good(self) -> bool:
+        """Whether the text means the kernel, if there is one."""
+        return self.verdict is None or self.verdict.equal
+
+    def __str__(self) -> str:
+        if self.refusal is not None:
+            return f"none: {self.refusal.message}"
+        assert self.verdict is not None
+        wrong = [f"differs from the {name}: {c}" for name, c in self.verdict.comparisons.items() if not c.equal]
+        return self.findings[0].message if self.findings else "; ".join(wrong) or "ok"
+
+
+def judge_text(compiled: CompiledKernel, judge: Judge | None = None, *, seed: int = 0) -> TextVerdict:
+    """Prints a compiled kernel as PTO text, reads the text back, runs it and compares like `CompiledKernel.judge`."""
+    try:
+        texts = pto_texts(compiled.module)
+    except Diagnostic as refusal:
+        return TextVerdict(refusal=refusal)
+    program = PtoExecutable(compiled.module, texts)
+    return TextVerdict(compiled.judge(judge, seed=seed, program=program), modules=len(texts))
 
 
 class PtoExecutable(Executable):

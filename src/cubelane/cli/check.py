@@ -8,6 +8,7 @@ from cubelane.check.compiled import compile_program
 from cubelane.check.kernel_file import read_judge, read_program, split_name
 from cubelane.check.lanes import check_lanes
 from cubelane.check.protocol import check_protocol
+from cubelane.check.pto_text import judge_text
 from cubelane.cli import micro
 from cubelane.cli.boundary import add_format, parser, report
 from cubelane.cli.options import add_mode, add_target
@@ -26,16 +27,19 @@ def main(argv: list[str]) -> int:
     if micro.handles(given.file):
         return micro.run("check", given)
     compiled = compile_program(read_program(given.file), given.target, given.mode, keep_stages=True)
-    verdict = compiled.judge(read_judge(split_name(given.file)[0]))
+    judge = read_judge(split_name(given.file)[0])
+    verdict = compiled.judge(judge)
     protocols = check_protocol(compiled.module)
     lanes = check_lanes(compiled)
-    findings = [*verdict.findings, *(f for checked in (*protocols, *lanes) for f in checked.findings)]
+    text = judge_text(compiled, judge)
+    findings = [*verdict.findings, *(f for checked in (*protocols, *lanes, text) for f in checked.findings)]
     rows = [("execution", "ok" if not verdict.findings else verdict.findings[0].code)]
     rows += [(f"protocol of {protocol.kernel}", str(protocol).partition(": ")[2]) for protocol in protocols]
     rows += [(f"lanes of {lane.kernel} on '{lane.tensor}'", str(lane)) for lane in lanes]
     rows += [(f"equal to the {name}", "ok" if c.equal else str(c)) for name, c in verdict.comparisons.items()]
+    rows.append(("PTO text, read back", str(text)))
     used = [row.row() for row in budget(compiled.module)]
-    good = verdict.equal and not findings
+    good = verdict.equal and text.good and not findings
     if given.format == "json":
         facts = {
             "kernel": compiled.name,

@@ -13,9 +13,10 @@ from xdsl.dialects.scf import IfOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from cubelane.analysis.tile_layout import (
-    cell_order,
     is_contiguous,
     matrix_shape,
+    same_order,
+    same_order_swapped,
     window_is_contiguous,
 )
 from cubelane.analysis.value_flow import joins_of
@@ -102,7 +103,7 @@ def may_take(op: Operation, operand: SSAValue, result: SSAValue) -> bool:
     lent = () if trait is None else (*trait.scratch, *trait.packed)
     if any(getattr(op, name, None) is operand for name in lent):
         return False
-    if old.replaced(valid=new.valid, pad=new.data.pad, address=None) != new.replaced(address=None):
+    if not old.covers_the_cells_of(new):
         return False
     if base is not None:
         others = [o for o in op.operands if o is operand]
@@ -259,7 +260,7 @@ def view_problem(op: Operation, source_is_whole: bool) -> str | None:
     trait = trait_of(op, Splits)
     behaviour = None if trait is None else trait.behaviour
     if behaviour in (Split.RESHAPES, Split.REINTERPRETS):
-        if behaviour is Split.RESHAPES and source_is_whole and _same_order(source, result):
+        if behaviour is Split.RESHAPES and source_is_whole and same_order(source, result):
             return None
         if not _in_one_piece(viewed(op)):
             return "its operand is a part of a tile with gaps between the rows"
@@ -268,13 +269,9 @@ def view_problem(op: Operation, source_is_whole: bool) -> str | None:
     if behaviour is Split.TRANSPOSES:
         if not source_is_whole:
             return "its operand is a part of a tile"
-        if (cell_order(source).T != cell_order(result)).any():
+        if not same_order_swapped(source, result):
             return "swapping the axes would move cells"
     return None
-
-
-def _same_order(source: TileType, result: TileType) -> bool:
-    return bool((cell_order(source).reshape(-1) == cell_order(result).reshape(-1)).all())
 
 
 def _in_one_piece(value: SSAValue) -> bool:

@@ -4,9 +4,8 @@ Source: spec/passes.md 0.3 (implicit layouts, canonical views), spec/front.md 1.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -146,8 +145,7 @@ def _dims_text(dims: Sequence[int]) -> str:
     return "x".join("?" if d == DYNAMIC else str(d) for d in dims)
 
 
-@dataclass(frozen=True)
-class TileSpec:
+class TileSpec(NamedTuple):
     """The facts of a tile type; see `TileType`."""
 
     shape: tuple[int, ...]
@@ -258,7 +256,19 @@ class TileType(Data[TileSpec], TypeAttribute):
 
     def replaced(self, **changes: Any) -> "TileType":
         """The same type with some facts changed; layouts are carried as they are."""
-        return TileType(replace(self.data, **changes))
+        return TileType(self.data._replace(**changes))
+
+    def covers_the_cells_of(self, other: "TileType") -> bool:
+        """Whether two tiles at one address have the same cells at the same bytes, valid or not."""
+        mine, its = self.data, other.data
+        return (
+            mine.shape == its.shape
+            and mine.dtype == its.dtype
+            and mine.memory is its.memory
+            and mine.blayout is its.blayout
+            and mine.slayout is its.slayout
+            and mine.fractal == its.fractal
+        )
 
     def in_memory(self, memory: MemorySpace) -> "TileType":
         """The same tile in another space, with the implicit layout of that space."""
@@ -296,7 +306,7 @@ class TileType(Data[TileSpec], TypeAttribute):
                 fractal=int(words[2]) if len(words) > 2 else None,
                 pad=Pad(words[3]) if len(words) > 3 else Pad.NULL,
             ).data
-            return replace(spec, address=address)
+            return spec._replace(address=address)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -324,8 +334,7 @@ def _parse_shaped(parser: AttrParser) -> tuple[list[int], Attribute]:
     return dims or [], dtype
 
 
-@dataclass(frozen=True)
-class TensorSpec:
+class TensorSpec(NamedTuple):
     """The facts of a tensor type; see `TensorType`."""
 
     shape: tuple[int | str, ...]
@@ -372,7 +381,7 @@ class TensorType(Data[TensorSpec], TypeAttribute):
 
     def replaced(self, **changes: Any) -> Self:
         """The same type with some facts changed."""
-        return type(self)(replace(self.data, **changes))
+        return type(self)(self.data._replace(**changes))
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> TensorSpec:

@@ -89,14 +89,17 @@ def _free_views(buffers: TileBuffers, function: FuncOp) -> bool:
 
 def materialize(function: FuncOp, target: Target) -> None:
     """Inserts copies until none is due. A copy of what other copies read takes two rounds."""
-    if _free_views(TileBuffers(function, target), function):
-        assert not _free_views(TileBuffers(function, target), function)
-    while (buffers := TileBuffers(function, target)).copies:
+    buffers = TileBuffers(function, target)
+    if _free_views(buffers, function):
+        buffers = TileBuffers(function, target)
+        assert not _free_views(buffers, function)
+    while buffers.copies:
         for copy in buffers.copies:
             name = (copy.value.name_hint or "t").split("__")[0]
             reason = f"`{name}` is kept in one place with other tiles, and {copy.reason}"
             anchor = _anchor(copy, buffers.lifetimes)
             copy.op.operands[copy.index] = copied(copy.value, anchor, reason)
+        buffers = TileBuffers(function, target)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,15 @@
 """Whatever the text: `parse` gives a program or a Diagnostic; what it gives comes back from print."""
 
+import random
+import re
+import warnings
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cubelane.analysis.equality import structurally_equal
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.language import parse
+from cubelane.language import parse, print_program
 from tests.language.kernels import in_core, opaque, round_trip
 
 NAMES = ("x", "y", "t", "n", "w", "u", "f", "b", "out", "s", "unknown", "pl", "self")
@@ -150,7 +155,7 @@ sound_bodies = st.lists(st.recursive(sound, _sound_blocks, max_leaves=8), min_si
 START = "t = pl.load(x, [0, 0], [8, 8])\ns = pl.neg(t)\ni = n + 1\nj = n * 2\n"
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(sound_bodies)
 def test_random_programs_come_back(body: str) -> None:
     text = in_core(START + body + "\nout = pl.store(pl.add(t, s), [i + j, 0], out)\nreturn out")
@@ -173,11 +178,111 @@ def outcome(text: str) -> None:
     round_trip(text)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(bodies)
 def test_random_bodies_give_a_program_or_a_diagnostic(body: str) -> None:
     outcome(in_core("t = pl.load(x, [0, 0], [8, 8])\n" + body))
     outcome(opaque(body))
+
+
+# five thousand texts: small programs, and what a few slips of the hand make of each
+
+FEW = """x: pl.Tensor[[32, 64], pl.FP32], n: pl.Scalar[pl.INDEX], f: pl.Scalar[pl.FP32], b: pl.Scalar[pl.BOOL],
+    out: pl.Out[pl.Tensor[[32, 64], pl.FP32]]"""
+EXAMPLES, SLIPS = 360, 13
+TOKENS = re.compile(r"\w+|[^\w\s]")
+POOL = (*NAMES, *(f"pl.{w}" for w in WORDS), *ENUMS, *LITERALS, *OPERATORS, ":", ",", ")", "for", "if", "=")
+
+small_statements = st.one_of(
+    st.sampled_from(
+        (
+            "t = pl.exp(s)",
+            "s = pl.add(t, s)",
+            "t = t * 0.5",
+            "i = n + 1",
+            "out = pl.store(t, [i, 0], out)",
+            "t: pl.Tile[[8, 8], pl.FP32, pl.Mem.Vec] = pl.neg(s)",
+            "s = pl.load(x, [i, 0], [8, 8])",
+            "i = i * 2 if b else n",
+            "# a comment",
+        )
+    ),
+    st.tuples(st.sampled_from(("i", "j")), st.sampled_from(("n + 3", "i % 4", "max(n, i)", "-n", "n // 2"))).map(
+        " = ".join
+    ),
+)
+small_blocks = st.tuples(
+    st.sampled_from(
+        (
+            "for k in pl.range(n):",
+            "for k in pl.range(7, 0, -2):",
+            "while i > 3:",
+            "if b:",
+            "if n > 2 and not b:",
+            "for k, (c,) in pl.range(4, init_values=(t,)):",
+            "for l in pl.split_aiv(2, mode=pl.SplitMode.NONE):",
+        )
+    ),
+    st.lists(small_statements, min_size=1, max_size=2),
+).map(lambda p: p[0] + "\n" + _indented(p[1]))
+small_bodies = st.lists(st.one_of(small_statements, small_blocks), min_size=1, max_size=3).map("\n".join)
+
+
+def slipped(text: str, dice: random.Random) -> str:
+    """A text with a token or a line lost, doubled, exchanged or replaced."""
+    if dice.random() < 0.25:
+        lines = text.splitlines()
+        at, other = dice.randrange(len(lines)), dice.randrange(len(lines))
+        match dice.randrange(4):
+            case 0:
+                del lines[at]
+            case 1:
+                lines.insert(other, lines[at])
+            case 2:
+                lines[at], lines[other] = lines[other], lines[at]
+            case _:
+                lines[at] = "    " + lines[at]
+        return "\n".join(lines)
+    places = [m.span() for m in TOKENS.finditer(text)]
+    start, end = dice.choice(places)
+    with_what = dice.choice(("", dice.choice(POOL), dice.choice(POOL), text[slice(*dice.choice(places))]))
+    return text[:start] + with_what + text[end:]
+
+
+def test_five_thousand_texts_give_a_program_that_comes_back_or_a_diagnostic() -> None:
+    count = {"texts": 0, "programs": 0}
+
+    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(small_bodies, st.integers(0, 2**32))
+    def check(body: str, seed: int) -> None:
+        dice = random.Random(seed)
+        text = in_core(SMALL + body + "\nout = pl.store(t, [i, 0], out)\nreturn out", FEW)
+        for position in range(SLIPS + 1):
+            count["texts"] += 1
+            count["programs"] += comes_back(slipped(text, dice) if position else text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check()
+    print(f"{count['texts']} texts, {count['programs']} programs")
+    assert count["texts"] >= 5000
+    assert count["programs"] >= 600
+
+
+SMALL = "t = pl.load(x, [0, 0], [8, 8])\ns = pl.neg(t)\ni = n + 1\n"
+
+
+def comes_back(text: str) -> bool:
+    """Whether a text is a program; one that is comes back from print."""
+    try:
+        module = parse(text)
+    except Diagnostic as problem:
+        assert str(problem) and problem.as_json()
+        return False
+    again = parse(print_program(module))
+    difference = structurally_equal(module, again)
+    assert difference is None, f"{difference}\n{text}"
+    return True
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))

@@ -31,7 +31,7 @@ def main(argv: list[str]) -> int:
     targets = tuple(given.target or TARGETS)
     if given.files:
         return judge_files([Path(f) for f in given.files], targets, given.format)
-    if (given.count is not None and given.count < 1) or (given.time is not None and given.time <= 0) or given.jobs < 1:
+    if not (given.count is None or given.count > 0) or not (given.time is None or given.time > 0) or given.jobs < 1:
         raise CommandLineError("--time, --count and --jobs take numbers above 0")
     with Progress(enabled=given.format == "text") as progress:
         state = campaign(given, targets, progress)

@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w*)[ \t]*(.*)$")
 SETUP = re.compile(r"^<!-- setup$")
 TITLE = re.compile(r'title="([^"]*)"')
+REFUSED = re.compile(r"^(?:(\S+\.py), )?refused(?:: ([\w-]+))?$")
 COMMAND = re.compile(r"^(?:\$ )?((?:cubelane|make|python -m|pip install) .*)$")
 PLACEHOLDER = re.compile(r"\b(FILE|PASS|DIR|KERNEL|SCRIPT|ADDRESS|HTML|SECONDS)\b|://host\b")
 
@@ -107,9 +108,9 @@ class Reader:
 
     def python(self, block: Block) -> None:
         """A file of its title, a kernel that must be refused or right, or statements that run."""
-        if block.title.startswith("refused"):
-            self.refusal = refusal_of(block.text)
-            assert block.title in ("refused", f"refused: {self.refusal.code}"), self.refusal.code
+        if refused := REFUSED.match(block.title):
+            self.refusal = refusal_of(block.text, refused[1] or "kernel.py")
+            assert refused[2] in (None, self.refusal.code), self.refusal.code
             return
         name = block.title if block.title.endswith(".py") else f"block_{block.line}.py"
         path = self.folder / name
@@ -193,11 +194,11 @@ def options_exist(words: list[str]) -> None:
             assert re.search(rf"(?<![\w-]){re.escape(word.partition('=')[0])}(?![\w-])", shown), f"{words[1]}: {word}"
 
 
-def refusal_of(text: str) -> Diagnostic:
-    """The diagnostic that a kernel is refused with."""
-    Path("kernel.py").write_text(text + "\n", encoding="utf-8")
+def refusal_of(text: str, name: str = "kernel.py") -> Diagnostic:
+    """The diagnostic that a kernel is refused with; the kernel is written to a file."""
+    Path(name).write_text(text + "\n", encoding="utf-8")
     try:
-        compile_program(language.parse(text + "\n", "kernel.py"))
+        compile_program(language.parse(text + "\n", name))
     except Diagnostic as problem:
         return problem
     raise AssertionError("this kernel is not refused")

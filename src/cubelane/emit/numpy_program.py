@@ -126,7 +126,9 @@ class _Emitter:
 
     def _alias(self, value: SSAValue, other: SSAValue) -> None:
         self.text[value] = self.text[other]
-        if other in self.extent:
+        if isinstance(value.type, TileType) and not needs_companion(value.type):
+            self.extent[value] = tuple_text(value.type.valid)
+        elif other in self.extent:
             self.extent[value] = self.extent[other]
 
     def _assign(self, targets: Sequence[SSAValue], sources: Sequence[SSAValue], op: Operation) -> None:
@@ -135,7 +137,8 @@ class _Emitter:
         right: list[str] = []
         for target, source in zip(targets, sources, strict=True):
             left.append(self.text[target])
-            right.append(f"{self.text[source]}.copy()" if source in self.copied else bare(self.text[source]))
+            text = self.tiles.shaped(source)
+            right.append(f"{text}.copy()" if source in self.copied else bare(text))
             if needs_companion(target.type):
                 left.append(self.extent[target])
                 right.append(self.extent[source])
@@ -184,7 +187,7 @@ class _Emitter:
         self._line(f"{name} = {bare(expression)}", op, name)
 
     def _surface(self, op: SurfaceOp) -> None:
-        if only_lends_memory(op) or self.tiles.views.unread(op):
+        if only_lends_memory(op):
             return
         statement = self.tiles.of(op)
         self.blocks |= statement.blocks
@@ -280,7 +283,7 @@ class _Emitter:
 
     def _return(self, op: func.ReturnOp) -> None:
         self._flush(op)
-        values = ", ".join(bare(self.text[v]) for v in op.operands)
+        values = ", ".join(bare(self.tiles.shaped(v)) for v in op.operands)
         self._line(f"return {values}".rstrip(), op)
 
     # --- calls (host side) -----------------------------------------------------------------------------------
@@ -297,7 +300,7 @@ class _Emitter:
         self._results(op.results, f"call({self._callee(op)})", op)
 
     def _callee(self, op: func.CallOp) -> str:
-        arguments = tuple_text([bare(self.text[a]) for a in op.operands])
+        arguments = tuple_text([bare(self.tiles.shaped(a)) for a in op.operands])
         return f"{op.callee.string_value()!r}, {arguments}"
 
     def _results(self, results: Sequence[SSAValue], expression: str, op: Operation) -> None:

@@ -57,8 +57,13 @@ _CALLS: dict[str, str] = {
 }
 _INTEGER_PREDICATES = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 _FLOAT_PREDICATES = ("", "==", ">", ">=", "<", "<=", "!=", "", "==", ">", ">=", "<", "<=", "!=")
-_PARTIAL = frozenset(f"arith.{kind}{sign}" for kind in ("floordiv", "div", "rem", "ceildiv") for sign in ("si", "ui"))
-_PARTIAL |= {"arith.shli", "arith.shrsi", "arith.shrui"}
+_PARTIAL = frozenset(
+    f"arith.{kind}{sign}" for kind in ("floordiv", "div", "rem", "ceildiv") for sign in ("si", "ui")
+) | {
+    "arith.shli",
+    "arith.shrsi",
+    "arith.shrui",
+}
 _WRAPS = frozenset({"arith.addi", "arith.subi", "arith.muli", "arith.shli", "arith.trunci"})
 
 

@@ -18,7 +18,7 @@ from cubelane.emit.numpy_text import (
     needs_companion,
     tuple_text,
 )
-from cubelane.emit.numpy_views import Views
+from cubelane.emit.numpy_views import Shapes, wide_window
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.surface import OPERAND_KINDS, Kind, SurfaceOp, python_value
 from cubelane.ir.tile.channel import PopOp, PushOp
@@ -52,7 +52,7 @@ class TileText:
         self.paired = paired
         self.extent = extent
         self.slots = Slots()
-        self.views = Views()
+        self.shapes = Shapes()
 
     def of(self, op: SurfaceOp) -> Statement:
         """The statement of an op; a Diagnostic for one that is gone after the last pass."""
@@ -60,11 +60,11 @@ class TileText:
         if behaviour is None or meaning is None or behaviour.behaviour is Split.BOUNDARY:
             raise refuse(op, f"{op.name} has no executable form here; run the passes first", code="not-executable")
         kind = behaviour.behaviour
-        if kind is Split.RESHAPES and (before := self.views.before(op)) is not None:
-            return Statement("", same_as=before, effect=False)
-        words = self._words(op, behaviour.scratch)
+        if kind is Split.RESHAPES and self.shapes.keeps_array(op):
+            return Statement("", same_as=op.operands[0], effect=False)
+        words = self._words(op, behaviour, meaning)
         if self.paired and kind not in (Split.LOADS, Split.CHANNEL) and isinstance(op.results[0].type, TileType):
-            words["shape"] = tuple_text((LANES, *op.results[0].type.shape))
+            words["shape"] = self._box(op.results[0].type)
         valid = self._valid(op, meaning, words, behaviour.scratch)
         if kind is Split.CHANNEL:
             return self._channel(op, meaning, words, valid)
@@ -75,7 +75,7 @@ class TileText:
         if kind in (Split.STORES, Split.PASTES):
             self._trim(op, "tile" if kind is Split.STORES else "source", words)
         value = _fill(meaning.value, words)
-        if kind is Split.LOADS and (wide := self.views.wide_window(op)) is not None:
+        if kind is Split.LOADS and (wide := wide_window(op)) is not None:
             value = f"{value[:-1]}, {wide})"
         if op.results and isinstance(op.results[0].type, TensorType) and op.has_trait(MemoryWriteEffect):
             return Statement(value, same_as=_operand(op, "target"))
@@ -83,9 +83,21 @@ class TileText:
             value = self._typed(op, meaning, value, kind)
         return Statement(value, valid)
 
-    def _words(self, op: SurfaceOp, scratch: Sequence[str]) -> dict[str, str]:
+    def shaped(self, value: SSAValue) -> str:
+        """The text of a value as its type states it, where its array may have the shape it had before a reshape."""
+        text = self.text[value]
+        if isinstance(value.type, TileType) and self.shapes.of(value) != value.type.shape:
+            return f"{text}.reshape({self._box(value.type)})"
+        return text
+
+    def _box(self, type_: TileType) -> str:
+        return tuple_text((LANES, *type_.shape) if self.paired else type_.shape)
+
+    def _words(self, op: SurfaceOp, behaviour: Splits, meaning: Meaning) -> dict[str, str]:
         """The text of every word a `Meaning` of this op may use; scratch memory is not read."""
         words: dict[str, str] = {}
+        scratch = behaviour.scratch
+        shaped = self.text.__getitem__ if self.shapes.passes_on(op, behaviour, meaning) else self.shaped
         for parameter in op.PARAMETERS:
             if parameter.kind not in OPERAND_KINDS:
                 words[parameter.name] = _fact(op, parameter.name, parameter.kind)
@@ -94,7 +106,7 @@ class TileText:
             if value is None or parameter.name in scratch:
                 words[parameter.name] = "None"
             elif isinstance(value, SSAValue):
-                words[parameter.name] = self.text[value]
+                words[parameter.name] = shaped(value)
                 words[f"{parameter.name}_valid"] = self.extent.get(value, "None")
             else:
                 words[parameter.name] = tuple_text([self._plain(v) for v in value])
@@ -172,7 +184,7 @@ class TileText:
             return False
         if not is_partial(value.type) and extent is None:
             return False
-        words[name] = f"trim({self.text[value]}, {extent or self.extent[value]})"
+        words[name] = f"trim({self.shaped(value)}, {extent or self.extent[value]})"
         return True
 
     def _trimmed(
@@ -214,11 +226,7 @@ class TileText:
             tiles = [o.type.dtype for o in op.operands if isinstance(o.type, TileType)]
             if not is_native(type_.dtype) or any(t != type_.dtype for t in tiles):
                 return f"({value}).astype({dtype_text(type_.dtype)}, copy=False)"
-        if (
-            not op.has_trait(InPlace)
-            and value in (self.text.get(o) for o in op.operands)
-            and self.slots.may_be_taken_away(op)
-        ):
+        if not op.has_trait(InPlace) and value in map(self.shaped, op.operands) and self.slots.may_be_taken_away(op):
             return f"{value}.copy()"
         if not op.has_trait(InPlace) and value.startswith("cut("):
             return f"{value}.copy()"

@@ -2,45 +2,65 @@
 
 from collections.abc import Sequence
 
-from xdsl.ir import Block, Operation, SSAValue, Use
+from xdsl.ir import Operation, SSAValue, Use
 from xdsl.traits import Pure
 
 from cubelane.ir.surface import SurfaceOp
-from cubelane.ir.traits import Split, Splits
+from cubelane.ir.traits import Meaning, Split, Splits
 from cubelane.ir.types import TileType, bit_width, is_float
 
 _HANDS_ON = frozenset({Split.MOVES, Split.RESHAPES, Split.TRANSPOSES, Split.SLICES, Split.SETS_VALID})
 """What hands a tile on with its values as they are, whatever array holds them."""
 
 
-class Views:
-    """The reshapes of one function that repeat or undo another, and the windows that only products read."""
+class Shapes:
+    """The shapes of the arrays of one function.
+
+    A reshape of a wholly valid tile makes no new array, and neither it nor an op that works cell by cell need say so:
+    the reshape is written where somebody needs the new shape. So those that only lay a column out as a row vanish.
+    """
 
     def __init__(self) -> None:
-        self._reshaped: dict[tuple[SSAValue, tuple[int, ...], Block | None], SSAValue] = {}
+        self._held: dict[SSAValue, tuple[int, ...]] = {}
 
-    def before(self, op: SurfaceOp) -> SSAValue | None:
-        """The value a reshape gives again: its source's source, or an earlier result; only for wholly valid tiles."""
-        back = _reshaped_back(op)
-        result = op.results[0]
-        if back is not None or not isinstance(result.type, TileType) or not result.type.fully_valid:
-            return back
-        first = self._reshaped.setdefault((op.operands[0], result.type.shape, op.parent), result)
-        return None if first is result else first
+    def of(self, tile: SSAValue) -> tuple[int, ...]:
+        """The shape of the array of a tile."""
+        assert isinstance(tile.type, TileType)
+        return self._held.get(tile, tile.type.shape)
 
-    def unread(self, op: SurfaceOp) -> bool:
-        """Whether a reshape is there only to be undone."""
-        if _behaviour(op) is not Split.RESHAPES:
+    def keeps_array(self, reshape: SurfaceOp) -> bool:
+        """Whether the result of a reshape is the array of its source."""
+        source, result = reshape.operands[0], reshape.results[0]
+        if not isinstance(source.type, TileType) or not isinstance(result.type, TileType):
             return False
-        users = [use.operation for use in op.results[0].uses]
-        return all(_behaviour(u) is Split.RESHAPES and _reshaped_back(u) is not None for u in users)
+        if not (source.type.fully_valid and result.type.fully_valid):
+            return False
+        self._held[result] = self.of(source)
+        return True
 
-    def wide_window(self, op: SurfaceOp) -> str | None:
-        """The element type in which products compute with a window, if it is a narrow one and nobody else reads it."""
-        type_ = op.results[0].type
-        if not isinstance(type_, TileType) or bit_width(type_.dtype) >= 32 or not _feeds_products(op.results[0]):
-            return None
-        return "np.float32" if is_float(type_.dtype) else "np.int32"
+    def passes_on(self, op: SurfaceOp, behaviour: Splits, meaning: Meaning) -> bool:
+        """Whether an op works on its operands in the shape they have, which its result then has as well."""
+        if behaviour.behaviour is not Split.ELEMENTWISE or "{shape}" in meaning.value:
+            return False
+        result = op.results[0]
+        if not isinstance(result.type, TileType):
+            return False
+        lent = [getattr(op, name) for name in behaviour.scratch]
+        tiles = [o for o in op.operands if isinstance(o.type, TileType) and not any(o is each for each in lent)]
+        types = {result.type.shape, *(o.type.shape for o in tiles if isinstance(o.type, TileType))}
+        arrays = {self.of(o) for o in tiles}
+        if len(types) != 1 or len(arrays) != 1:
+            return False
+        self._held[result] = arrays.pop()
+        return True
+
+
+def wide_window(load: SurfaceOp) -> str | None:
+    """The element type in which products compute with a window, if it is a narrow one and nobody else reads it."""
+    type_ = load.results[0].type
+    if not isinstance(type_, TileType) or bit_width(type_.dtype) >= 32 or not _feeds_products(load.results[0]):
+        return None
+    return "np.float32" if is_float(type_.dtype) else "np.int32"
 
 
 def _behaviour(op: Operation) -> Split | None:
@@ -69,19 +89,6 @@ def _names_of(op: Operation, value: SSAValue) -> list[str]:
 def _handed_on(use: Use) -> bool:
     op = use.operation
     return _behaviour(op) in _HANDS_ON and op.has_trait(Pure) and all(_feeds_products(r) for r in op.results)
-
-
-def _reshaped_back(op: Operation) -> SSAValue | None:
-    """What was reshaped before, if this reshape gives its shape back; only for tiles that are wholly valid."""
-    owner, type_ = op.operands[0].owner, op.results[0].type
-    if not isinstance(owner, SurfaceOp) or not isinstance(type_, TileType):
-        return None
-    if _behaviour(owner) is not Split.RESHAPES:
-        return None
-    source = owner.operands[0]
-    old = source.type
-    same = isinstance(old, TileType) and old.shape == type_.shape and old.fully_valid and type_.fully_valid
-    return source if same else None
 
 
 def only_lends_memory(op: SurfaceOp) -> bool:

@@ -126,30 +126,25 @@ class Core:
 
         They may come in the element type `wide`, which holds all their values.
         """
-        source = self.memory.constants.get(id(tensor))
-        constant = source is not None
-        if constant and wide is not None:
-            source = self.memory.images.get(id(tensor))
-            if source is None:
-                source = self.memory.image(tensor, wide)
-        if source is not None and valid is None and len(shape) == source.ndim == 2:
+        place = _frame(self.callers).f_lasti
+        source = (self.memory.constants if wide is None else self.memory.images).get(id(tensor))
+        if source is not None and valid is None and len(shape) == 2 == source.ndim:
             (row, column), (rows, columns), (height, width) = offsets, shape, source.shape
             if 0 <= row <= height - rows and 0 <= column <= width - columns:
-                self.log((self.agent, "load", "", None, _frame(self.callers).f_lasti))
+                self.log((self.agent, "load", "", None, place))
                 return source[row : row + rows, column : column + columns]
         extents = valid or shape
         index = self.memory.window(tensor, offsets, extents)
-        place = _frame(self.callers).f_lasti
         if self.memory.undefined and not self.memory.is_defined(tensor, index):
             self.group.undefined_read(self, place)
-        if constant:
+        if id(tensor) in self.memory.constants:
             self.log((self.agent, "load", "", None, place))
+            cells = tensor if wide is None else self.memory.image(tensor, wide)
+            part = cells[index].reshape(extents)
         else:
             self._touch(tensor[index], False, place=place)
-        part = (tensor if source is None else source)[index].reshape(extents)
-        if part.shape == tuple(shape):
-            return part if constant else part.copy()
-        return self.box(part, shape, part.dtype)
+            part = tensor[index].reshape(extents).copy()
+        return part if part.shape == tuple(shape) else self.box(part, shape, part.dtype)
 
     def put(
         self, tensor: Array, offsets: Sequence[int], tile: Array, shapes: Sequence[int] | None, atomic: int | None

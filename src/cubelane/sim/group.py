@@ -84,13 +84,13 @@ class Agent:
         """Runs until the agent waits or ends; an error becomes a Diagnostic at the line that made it."""
         self.core.waiting = None
         try:
-            if not self.member.program.blocks:
+            if self.run is not None:
+                next(self.run)
+            elif self.member.program.blocks:
+                run = self.run = self.function(*self.member.arguments)
+                next(run)
+            else:
                 self.result, self.ended = self.function(*self.member.arguments), True
-                return
-            if self.run is None:
-                self.run = self.function(*self.member.arguments)
-            assert self.run is not None
-            next(self.run)
         except StopIteration as stop:
             self.result, self.ended = stop.value, True
         except Diagnostic:
@@ -218,15 +218,17 @@ class Group:
             return
         active = [a for a in self.agents if not a.ended]
         while active:
-            moved = False
+            moved = ended = False
             for agent in active:
-                if agent.core.waiting is None or agent.core.waiting.ready():
+                waiting = agent.core.waiting
+                if waiting is None or waiting.ready():
                     agent.step()
-                    moved = True
+                    moved, ended = True, ended or agent.ended
             if not moved:
                 self.findings.append(self._deadlock(active))
                 return
-            active = [a for a in active if not a.ended]
+            if ended:
+                active = [a for a in active if not a.ended]
 
     def _at_random(self, order: random.Random) -> None:
         while active := [a for a in self.agents if not a.ended]:

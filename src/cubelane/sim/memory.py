@@ -86,8 +86,9 @@ class Memory:
 
     def image(self, tensor: Array, wide: Any) -> Array:
         """A constant tensor in a wider element type, or as it is if that would take much memory."""
-        image = tensor.astype(wide) if tensor.size <= _IMAGE_LIMIT else tensor
-        self.images[id(tensor)] = image
+        image = self.images.get(id(tensor))
+        if image is None:
+            image = self.images[id(tensor)] = tensor.astype(wide) if tensor.size <= _IMAGE_LIMIT else tensor
         return image
 
     def declare_undefined(self, tensor: Array) -> None:

@@ -164,8 +164,15 @@ def matmul(lhs: Array, rhs: Array) -> Array:
     if rhs.shape[0] != inner:
         inner = min(inner, rhs.shape[0])
         lhs, rhs = lhs[:, :inner], rhs[:inner]
-    wide = np.float32 if is_float(lhs.dtype) else np.int32
-    return np.matmul(lhs.astype(wide, copy=False), rhs.astype(wide, copy=False))
+    wide = _FP32 if is_float(lhs.dtype) else _INT32
+    if lhs.dtype is not wide:
+        lhs = lhs.astype(wide)
+    if rhs.dtype is not wide:
+        rhs = rhs.astype(wide)
+    return np.matmul(lhs, rhs)
+
+
+_FP32, _INT32 = np.dtype(np.float32), np.dtype(np.int32)
 
 
 def accumulate(acc: Array, lhs: Array, rhs: Array, fresh: bool | None = None) -> Array:

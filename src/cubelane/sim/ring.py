@@ -150,14 +150,15 @@ class Inlet:
         """What this consumer sees of a slot, after a check that both sides mean the same tile."""
         raise NotImplementedError
 
-    def check(self, slot: Slot, code: int, dtype: Any) -> None:
-        """A Fault unless both sides mean the same code and element type."""
+    def refuse(self, slot: Slot, code: int, dtype: Any) -> Fault:
+        """Why the two sides do not mean the same code or element type."""
         if slot.code != code:
-            raise Fault(f"pops with the code {code} what was pushed with the code {slot.code}", code="protocol")
-        if code and self.ring.lanes != 2:
-            raise Fault(f"the code {code} shares a tile between two lanes, but one lane runs", code="protocol")
-        if slot.parts[0].dtype != dtype:
-            raise Fault(f"pops {dtype} from a slot that holds {slot.parts[0].dtype}", code="protocol")
+            text = f"pops with the code {code} what was pushed with the code {slot.code}"
+        elif code and self.ring.lanes != 2:
+            text = f"the code {code} shares a tile between two lanes, but one lane runs"
+        else:
+            text = f"pops {dtype} from a slot that holds {slot.parts[0].dtype}"
+        return Fault(text, code="protocol")
 
     def free(self, tile: Array, code: int | None, poison: Poison) -> int:
         """Gives back the slot of a popped tile, which is poisoned if it is read again; the number of the tile."""
@@ -211,7 +212,8 @@ class LaneInlet(Inlet):
         known = self.known.get(place)
         if known is not None and known[0] == facts:
             return whole[known[1]]
-        self.check(slot, code, dtype)
+        if slot.code != code or whole.dtype != dtype or (code and self.ring.lanes != 2):
+            raise self.refuse(slot, code, dtype)
         index = _band(whole.shape, self.number, code, shape, valid)
         if code == 0 or valid == shape:
             self.known[place] = facts, index
@@ -236,7 +238,8 @@ class PairInlet(Inlet):
     ) -> Array:
         """A view of the slot if the parts lie side by side."""
         whole = slot.parts[0]
-        self.check(slot, code, dtype)
+        if slot.code != code or whole.dtype != dtype or (code and self.ring.lanes != 2):
+            raise self.refuse(slot, code, dtype)
         if code == 1 and whole.shape == (2 * shape[0], shape[1]):
             return whole.reshape(2, *shape)
         if code == 2 and whole.shape == (shape[0], 2 * shape[1]):
@@ -259,7 +262,8 @@ class CubeInlet(Inlet):
         place: int,
     ) -> Array:
         """The whole tile."""
-        self.check(slot, code, dtype)
+        if slot.code != code or slot.parts[0].dtype != dtype or (code and self.ring.lanes != 2):
+            raise self.refuse(slot, code, dtype)
         if code > 2:
             raise Fault(f"the code {code} does not exist from the lanes to the cube", code="protocol")
         parts: Sequence[Array] = slot.parts[0] if self.ring.paired else slot.parts

@@ -100,8 +100,8 @@ def test_page_grows_with_the_program_and_no_faster():
         return len(render_compiled(compiled, verdict, Judge(), "k.py")), time.process_time() - start
 
     page(5)
-    (small, quick), (large, slow) = page(60), page(240)
-    print(f"60 ops {quick:.2f} s, 240 ops {slow:.2f} s, {large} bytes")
+    (small, quick), (large, slow) = page(40), page(160)
+    print(f"40 ops {quick:.2f} s, 160 ops {slow:.2f} s, {large} bytes")
     assert large < 4.2 * small
     assert slow < 9 * quick
 
@@ -115,7 +115,10 @@ def test_timeline_memory_what_if_and_verdicts_are_there(flash):
     modes = {row["mode"]: row for row in flash["whatIf"]}
     assert "row_max" in modes["left_right"]["refused"]
     assert modes["up_down"]["chosen"] and not modes["none"]["chosen"]
-    assert all(v["ok"] for v in flash["verdicts"]) and len(flash["verdicts"]) >= 5
+    assert all(v["ok"] for v in flash["verdicts"])
+    names = " ".join(v["name"] for v in flash["verdicts"])
+    for word in ("compiles", "race", "oracle", "golden", "channel protocol", "lanes of", "PTO text", "memory budget"):
+        assert word in names
 
 
 def test_what_if_shows_each_mode_and_depth_with_its_timeline(flash):

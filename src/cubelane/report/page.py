@@ -89,7 +89,7 @@ def page_data(subject: Subject) -> dict[str, Any]:
         "whatIf": [],
     }
     if subject.compiled is not None:
-        data["verdicts"] = verdict_rows(subject.compiled, subject.verdict)
+        data["verdicts"] = verdict_rows(subject.compiled, subject.verdict, subject.judge, subject.seed)
         _add_run(data, subject, subject.compiled)
     elif subject.refusal is not None:
         data["verdicts"] = [refused_row(subject.refusal)]

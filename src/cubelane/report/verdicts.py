@@ -5,8 +5,10 @@ from typing import Any
 
 from cubelane.analysis import memory_budget
 from cubelane.check.compiled import CompiledKernel, Verdict
+from cubelane.check.kernel_file import Judge
 from cubelane.check.lanes import check_lanes
 from cubelane.check.protocol import check_protocol
+from cubelane.check.pto_text import judge_text
 from cubelane.ir.diagnostic import Diagnostic
 
 Row = dict[str, Any]
@@ -17,7 +19,7 @@ def refused_row(problem: Diagnostic) -> Row:
     return _row("compiles", False, "refused", [problem])
 
 
-def verdict_rows(compiled: CompiledKernel, verdict: Verdict | None) -> list[Row]:
+def verdict_rows(compiled: CompiledKernel, verdict: Verdict | None, judge: Judge, seed: int = 0) -> list[Row]:
     """Name, whether it holds, what was seen, findings."""
     rows = [_row("compiles", True, f"all {len(compiled.stages)} passes ran", [])]
     if verdict is not None and verdict.run is not None:
@@ -27,6 +29,8 @@ def verdict_rows(compiled: CompiledKernel, verdict: Verdict | None) -> list[Row]
     for lanes in check_lanes(compiled):
         name = f"lanes of {lanes.kernel} on '{lanes.tensor}'"
         rows.append(_row(name, not lanes.findings, str(lanes), lanes.findings))
+    text = judge_text(compiled, judge, seed=seed)
+    rows.append(_row("PTO text, read back and run", text.good and not text.findings, str(text), text.findings))
     used = memory_budget.budget(compiled.module)
     overflows = [overflow for usage in used if (overflow := usage.finding()) is not None]
     tightest = max((u.used / u.capacity for u in used if u.capacity), default=0.0)

@@ -75,6 +75,32 @@ def test_types_print_canonically(written: str, printed: str):
     assert print_pto(read_pto(text)) == text
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("!pto.ptr<f32, ub>", "!pto.ptr<f32, gm>"),
+        ("!pto.vreg<64xf32>", "!pto.vreg<128xf16>"),
+        ("!pto.mask<b8>", "!pto.mask<b16>"),
+        ("!pto.tile_buf<vec, 8x16xf32>", "!pto.tile_buf<vec, 8x32xf32>"),
+        ("!pto.tile_buf<vec, 8x16xf32>", "!pto.tile_buf<vec, 8x16xf32, valid=4x16>"),
+        ("!pto.tensor_view<?x?xf32>", "!pto.tensor_view<?x?xf16>"),
+        ("!pto.partition_tensor_view<8x8xf32>", "!pto.partition_tensor_view<8x9xf32>"),
+        ("!pto.vmi.reg<1>", "!pto.vmi.reg<2>"),
+        ("!pto.struct<i32>", "!pto.struct<i64>"),
+    ],
+)
+def test_types_with_other_parameters_are_not_equal(one: str, other: str):
+    (function,) = read_pto(f"func.func @f(%a: {one}, %b: {other}, %c: {one}) {{\n  return\n}}\n").body.block.ops
+    first, second, third = (argument.type for argument in function.regions[0].block.args)
+    assert first == third and first != second
+
+
+def test_attributes_with_other_words_are_not_equal():
+    text = "func.func @f() {{\n  pto.barrier #pto.pipe<PIPE_{}>\n  return\n}}\n"
+    one, other = (read_pto(text.format(pipe)) for pipe in ("V", "M"))
+    assert not one.is_structurally_equivalent(other)
+
+
 def test_an_op_without_operands_does_not_take_the_next_line():
     text = "func.func @f(%n: i64) {\n  pto.dsb\n  %a = arith.addi %n, %n : i64\n  return\n}\n"
     assert [op.name for op in read_pto(text).walk()][2:4] == ["pto.dsb", "arith.addi"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Region
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.pto.spaces import Space
@@ -17,6 +17,7 @@ from cubelane.ptodsl.errors import WrongType, WrongValue, wrong_place, wrong_typ
 from cubelane.ptodsl.module import child_module, container, kernel_function, merge, source_place
 from cubelane.ptodsl.rewrite import rewritten
 from cubelane.ptodsl.spec import DEFAULT_KERNEL_KIND, KernelModuleSpec
+from cubelane.ptodsl.tiles import TensorView, Tile
 from cubelane.ptodsl.tracer import Tracer, activated, active
 from cubelane.ptodsl.types import PointerType, ScalarType, ValueType
 from cubelane.ptodsl.values import Value, as_scalar, wrap
@@ -222,10 +223,14 @@ def jit(
     return decorate
 
 
-def _signature(function: Callable[..., Any], spec: KernelModuleSpec) -> tuple[dict[str, ValueType], dict[str, Any]]:
+Parameter = ValueType | type[Tile] | type[TensorView]
+"""A type, or the kind of value whose type the caller decides (kernel modules only)."""
+
+
+def _signature(function: Callable[..., Any], spec: KernelModuleSpec) -> tuple[dict[str, Parameter], dict[str, Any]]:
     """Run-time parameters with their types, and compile-time parameters with their default values."""
     hints = inspect.get_annotations(function, eval_str=True)
-    parameters: dict[str, ValueType] = {}
+    parameters: dict[str, Parameter] = {}
     constexprs: dict[str, Any] = {}
     where = source_place(spec)
     for parameter in inspect.signature(function).parameters.values():
@@ -242,6 +247,17 @@ def _signature(function: Callable[..., Any], spec: KernelModuleSpec) -> tuple[di
                 instead=f'{name}: pto.ptr(pto.f32, "gm")',
                 code="annotation",
             )
+        if hint in (Tile, TensorView):
+            if spec.entry:
+                raise WrongType(
+                    f"parameter '{name}' of entry {spec.function_name} is a {hint.__name__}; a launch passes pointers "
+                    "into gm and scalars only",
+                    where,
+                    instead="pass a pointer, and make the tile or view in the kernel",
+                    code="tile-argument",
+                )
+            parameters[name] = hint
+            continue
         if not isinstance(hint, PointerType | ScalarType):
             raise WrongType(f"parameter '{name}' of {spec.function_name}: {hint!r} is no PTO type", where)
         if spec.entry and isinstance(hint, PointerType) and hint.space is not Space.GM:
@@ -259,18 +275,18 @@ def _signature(function: Callable[..., Any], spec: KernelModuleSpec) -> tuple[di
 def trace_entry(kernel: Kernel, constexprs: Mapping[str, Any]) -> ModuleOp:
     """The module of one specialization."""
     tracer = Tracer(kernel.spec)
-    children = _trace_child(tracer, kernel, list(kernel.parameters.values()), constexprs, None)
+    types = [kind.attribute for kind in kernel.parameters.values() if not isinstance(kind, type)]
+    children = _trace_child(tracer, kernel, types, constexprs, None)
     module = container(kernel.spec, children)
     return module
 
 
 def _trace_child(
-    tracer: Tracer, kernel: Kernel, types: Sequence[ValueType], constexprs: Mapping[str, Any], symbol: str | None
+    tracer: Tracer, kernel: Kernel, types: Sequence[Attribute], constexprs: Mapping[str, Any], symbol: str | None
 ) -> list[ModuleOp]:
     """The child of a kernel, followed by the children of the kernel modules it calls."""
     child = child_module(kernel.spec)
-    attributes: list[Attribute] = [kind.attribute for kind in types]
-    body = Block(arg_types=attributes)
+    body = Block(arg_types=types)
     for argument, name in zip(body.args, kernel.parameters, strict=True):
         argument.name_hint = name
     with activated(tracer), tracer.scope(body, "function"):
@@ -283,7 +299,7 @@ def _trace_child(
                 code="returns-value",
             )
         body.add_op(ReturnOp())
-    function = kernel_function(kernel.spec, attributes, Region(body), symbol)
+    function = kernel_function(kernel.spec, types, Region(body), symbol)
     child.body.block.add_op(function)
     declarations = [declaration for _, declaration, _ in tracer.callees.values()]
     for op in (*declarations, *tracer.helpers):
@@ -317,20 +333,24 @@ def _call_module(tracer: Tracer, kernel: Kernel, arguments: Sequence[Any], const
         _argument(v, kind, name, kernel) for v, (name, kind) in zip(arguments, kernel.parameters.items(), strict=True)
     ]
     chosen = {**kernel.constexprs, **constexprs}
-    key = (id(kernel), tuple(sorted((n, _hashable(v)) for n, v in chosen.items())))
+    inputs = [value.type for value in values]
+    key = (id(kernel), tuple(sorted((n, _hashable(v)) for n, v in chosen.items())), tuple(inputs))
     if key not in tracer.callees:
         number = sum(k[0] == id(kernel) for k in tracer.callees)
         symbol = kernel.spec.function_name + (f"_{number}" if number else "")
-        modules = _trace_child(Tracer(kernel.spec), kernel, list(kernel.parameters.values()), chosen, symbol)
-        inputs = [value.type for value in values]
+        modules = _trace_child(Tracer(kernel.spec), kernel, inputs, chosen, symbol)
         declaration = FuncOp(symbol, FunctionType.from_lists(inputs, []), Region(), "private")
         declaration.location = source_place(kernel.spec).as_attribute()
         tracer.callees[key] = (modules, declaration, symbol)
     tracer.insert(CallOp(tracer.callees[key][2], values, []))
 
 
-def _argument(value: Any, kind: ValueType, name: str, kernel: Kernel) -> Any:
+def _argument(value: Any, kind: Parameter, name: str, kernel: Kernel) -> SSAValue:
     what = f"argument '{name}' of {kernel.spec.function_name}"
+    if isinstance(kind, type):
+        if not isinstance(value, kind):
+            raise wrong_type(f"{what} must be a {kind.__name__}, got {value!r}")
+        return value.ssa
     if isinstance(kind, ScalarType):
         return as_scalar(value, kind, what)
     if not isinstance(value, Value) or value.type != kind:

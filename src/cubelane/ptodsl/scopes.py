@@ -13,9 +13,11 @@ from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from cubelane.ir.pto.attrs import TILEOP_HELPER
 from cubelane.ir.pto.regions import CubeSectionOp, StrictVecScopeOp, VecScopeOp, VectorSectionOp
 from cubelane.ptodsl.errors import user_location, wrong_place, wrong_type, wrong_value
+from cubelane.ptodsl.rewrite import rewritten
 from cubelane.ptodsl.spec import KINDS
+from cubelane.ptodsl.tiles import Tile
 from cubelane.ptodsl.tracer import Tracer, tracing
-from cubelane.ptodsl.types import ScalarType, from_ir
+from cubelane.ptodsl.types import ScalarType, TileType, from_ir
 from cubelane.ptodsl.values import as_scalar, wrap
 
 LOGICAL_NAME = "pto.ptodsl.logical_name"
@@ -88,7 +90,7 @@ def _inline_tileop() -> Generator[None, None, None]:
     tracer.tileops += 1
     captured = _captures(body)
     for number, value in enumerate(captured, 1):
-        if not isinstance(from_ir(value.type), ScalarType):
+        if not isinstance(from_ir(value.type), ScalarType | TileType):
             raise wrong_type(
                 f"with pto.tileop(): captured boundary value #{number} with unsupported type {value.type}; only "
                 "pto.Tile and PTO scalar values may cross, as in the @pto.tileop parameter ABI",
@@ -135,20 +137,22 @@ class TileOp:
     """A function decorated with `@pto.tileop`: traced once per kernel, called like an op."""
 
     def __init__(self, function: Callable[..., Any]):
-        self.function = function
+        self.function = rewritten(function)
         self.name = function.__name__
         self.parameters = list(inspect.signature(function).parameters.values())
         hints = inspect.get_annotations(function, eval_str=True)
         if hints.get("return") is not None:
             raise self._must_return_none()
         for parameter in self.parameters:
-            if not isinstance(hints.get(parameter.name), ScalarType):
+            hint = hints.get(parameter.name)
+            if hint is not Tile and not isinstance(hint, ScalarType):
                 raise wrong_type(
-                    f"parameter '{parameter.name}' of @pto.tileop {self.name} must be annotated with a PTO scalar type",
-                    instead=f"def {self.name}({parameter.name}: pto.i64, ...)",
+                    f"parameter '{parameter.name}' of @pto.tileop {self.name} must be annotated with pto.Tile or a PTO "
+                    "scalar type",
+                    instead=f"def {self.name}({parameter.name}: pto.Tile, ...)",
                 )
-        self.types: list[ScalarType] = [hints[p.name] for p in self.parameters]
-        self.made: dict[int, tuple[Tracer, FuncOp]] = {}
+        self.types: list[ScalarType | type[Tile]] = [hints[p.name] for p in self.parameters]
+        self.made: dict[tuple[int, tuple[Attribute, ...]], tuple[Tracer, FuncOp]] = {}
 
     def _must_return_none(self) -> Exception:
         return wrong_type(
@@ -161,16 +165,24 @@ class TileOp:
         if len(arguments) != len(self.parameters):
             raise wrong_type(f"{self.name} takes {len(self.parameters)} arguments, got {len(arguments)}")
         values = [
-            as_scalar(value, kind, f"argument '{p.name}' of {self.name}")
+            self._argument(value, kind, p.name)
             for value, kind, p in zip(arguments, self.types, self.parameters, strict=True)
         ]
-        known = self.made.get(id(tracer))
-        helper = known[1] if known is not None else self._trace(tracer)
+        kinds = tuple(value.type for value in values)
+        known = self.made.get((id(tracer), kinds))
+        helper = known[1] if known is not None else self._trace(tracer, kinds)
         tracer.insert(CallOp(helper.sym_name.data, values, []))
 
-    def _trace(self, tracer: Tracer) -> FuncOp:
-        attributes: list[Attribute] = [kind.attribute for kind in self.types]
-        body = Block(arg_types=attributes)
+    def _argument(self, value: object, kind: ScalarType | type[Tile], name: str) -> SSAValue:
+        what = f"argument '{name}' of {self.name}"
+        if isinstance(kind, ScalarType):
+            return as_scalar(value, kind, what)
+        if not isinstance(value, Tile):
+            raise wrong_type(f"{what} must be a tile, got {value!r}", instead="pto.alloc_tile(...)")
+        return value.ssa
+
+    def _trace(self, tracer: Tracer, kinds: tuple[Attribute, ...]) -> FuncOp:
+        body = Block(arg_types=kinds)
         for argument, parameter in zip(body.args, self.parameters, strict=True):
             argument.name_hint = parameter.name
         where = user_location().as_attribute()
@@ -183,7 +195,7 @@ class TileOp:
             tracer.scopes = outer
         helper = _helper(tracer, self.name, body)
         helper.location = where
-        self.made[id(tracer)] = (tracer, helper)
+        self.made[id(tracer), kinds] = (tracer, helper)
         return helper
 
 

@@ -102,7 +102,47 @@ class AlignType:
         return "the state of an unaligned stream"
 
 
-ValueType = ScalarType | PointerType | VectorType | MaskType | AlignType
+@dataclass(frozen=True)
+class TileType:
+    """A tile in one memory. `layout` holds the fields of the IR type that differ from their defaults."""
+
+    shape: tuple[int, ...]
+    element: ScalarType
+    space: Space
+    valid: tuple[int, ...]
+    layout: tuple[str, ...] = ()
+
+    @property
+    def attribute(self) -> Attribute:
+        """The IR type."""
+        shape, valid = (builtin.ArrayAttr([builtin.IntAttr(n) for n in dims]) for dims in (self.shape, self.valid))
+        layout = builtin.ArrayAttr([builtin.StringAttr(text) for text in self.layout])
+        return ir.TileBufType.new((builtin.StringAttr(self.space.value), shape, valid, self.element.attribute, layout))
+
+    def __str__(self) -> str:
+        return f"a tile {list(self.shape)} of {self.element} in {self.space.value}"
+
+
+@dataclass(frozen=True)
+class ViewType:
+    """A view of global memory: a whole tensor, or a `window` of one. Extents of a tensor are known at run time."""
+
+    dims: tuple[int, ...]
+    element: ScalarType
+    window: bool
+
+    @property
+    def attribute(self) -> Attribute:
+        """The IR type."""
+        kind = ir.PartitionViewType if self.window else ir.TensorViewType
+        dims = builtin.ArrayAttr([builtin.IntAttr(n) for n in self.dims])
+        return kind.new((dims, self.element.attribute))
+
+    def __str__(self) -> str:
+        return f"a {'window' if self.window else 'view'} of {len(self.dims)} axes of {self.element}"
+
+
+ValueType = ScalarType | PointerType | VectorType | MaskType | AlignType | TileType | ViewType
 
 SCALARS: dict[str, ScalarType] = {
     "f32": ScalarType("f32", builtin.f32),
@@ -165,16 +205,21 @@ def scalar_type(value: object, what: str = "element type") -> ScalarType:
     raise wrong_type(f"{what} must be a PTO scalar type such as pto.f32, got {value!r}")
 
 
-def ptr(element: object, space: object = "ub") -> PointerType:
-    """The pointer type into a memory; spaces by the names of the language, in any case."""
+def space_of(space: object, what: str) -> Space:
+    """A memory by the names of the language, in any case."""
     word = space.value if isinstance(space, MemorySpace) else space
     if not isinstance(word, str):
-        raise wrong_type(f"the space of a pointer must be a name or a pto.MemorySpace, got {space!r}")
+        raise wrong_type(f"the space of {what} must be a name or a pto.MemorySpace, got {space!r}")
     names = [member.value for member in MemorySpace]
     found = Space.of_word(word.lower()) if word.lower() in names else None
     if found is None:
         raise wrong_value(f"unknown memory space {word!r}; expected one of {', '.join(names)}")
-    return PointerType(scalar_type(element), found)
+    return found
+
+
+def ptr(element: object, space: object = "ub") -> PointerType:
+    """The pointer type into a memory."""
+    return PointerType(scalar_type(element), space_of(space, "a pointer"))
 
 
 def vreg_type(lanes: int, element: object) -> VectorType:
@@ -208,6 +253,13 @@ def from_ir(attribute: Attribute) -> ValueType | None:
         return VectorType(attribute.lanes.data, _SCALAR_OF[attribute.element])
     if isinstance(attribute, ir.MaskType):
         return MaskType(attribute.granularity.data)
+    if isinstance(attribute, ir.TileBufType):
+        shape, valid = (tuple(n.data for n in dims) for dims in (attribute.dims, attribute.valid))
+        layout = tuple(text.data for text in attribute.layout)
+        return TileType(shape, _SCALAR_OF[attribute.element], attribute.space, valid, layout)
+    if isinstance(attribute, ir.View):
+        dims = tuple(n.data for n in attribute.dims)
+        return ViewType(dims, _SCALAR_OF[attribute.element], isinstance(attribute, ir.PartitionViewType))
     return AlignType() if isinstance(attribute, ir.AlignType) else _SCALAR_OF.get(attribute)
 
 

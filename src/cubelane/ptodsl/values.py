@@ -88,8 +88,7 @@ def wrap(ssa: SSAValue) -> Any:
     kind = from_ir(ssa.type)
     if kind is None:
         raise wrong_type(f"the language has no type for {ssa.type}")
-    classes = {PointerType: Pointer, VectorType: Vector, MaskType: Mask, ScalarType: Scalar, AlignType: Align}
-    return classes[type(kind)](ssa, kind)
+    return CLASSES[type(kind)](ssa, kind)
 
 
 def unwrap_results(results: list[SSAValue]) -> Any:
@@ -226,6 +225,16 @@ class Scalar(Value):
         return self._compared("ge", other)
 
     __hash__ = Value.__hash__
+
+
+CLASSES: dict[type[ValueType], type[Value]] = {
+    PointerType: Pointer,
+    VectorType: Vector,
+    MaskType: Mask,
+    ScalarType: Scalar,
+    AlignType: Align,
+}
+"""The classes of values by their types; modules that add kinds of values add theirs."""
 
 
 def _partner(left: Scalar, other: object) -> Scalar | None:

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 
 from cubelane.ptodsl.errors import wrong_type, wrong_value
 from cubelane.ptodsl.micro import declaration, emit_call, scalar_of, word_of
+from cubelane.ptodsl.tiles import Place, Tile
 from cubelane.ptodsl.tracer import tracing
 from cubelane.ptodsl.types import INDEX, MaskPattern, ScalarType, VectorType, full_register, mask_type
 from cubelane.ptodsl.values import Mask, Pointer, Scalar, Vector, as_scalar, unwrap_results
@@ -19,6 +20,10 @@ PATTERNS = {pattern.value for pattern in MaskPattern}
 
 
 def _ub(pointer: object, what: str) -> Pointer:
+    if isinstance(pointer, Tile):
+        pointer = pointer[0, 0]
+    if isinstance(pointer, Place):
+        pointer = pointer.pointer()
     if not isinstance(pointer, Pointer):
         raise wrong_type(f"{what} needs a pointer into UB, got {pointer!r}")
     if pointer.type.space.value != "ub":

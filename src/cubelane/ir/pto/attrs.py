@@ -1,6 +1,7 @@
 """Attributes of the `pto` dialect (spec/pto.md 4.2)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr
@@ -22,6 +23,7 @@ SIMT_ENTRY = "pto.simt_entry"
 ENTRY_MARKERS = ("pto.entry", "pto.kernel", "pto.aicore")
 
 
+@dataclass(frozen=True, init=False)
 class WordAttr(ParametrizedAttribute):
     """An enum written `#pto.name<word>`, or `#pto<name word>` as the tile-level printer writes it."""
 

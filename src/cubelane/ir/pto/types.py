@@ -1,6 +1,7 @@
 """Types of the `pto` dialect (spec/pto.md 4.1). Printed canonically: new space names, only non-default fields."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from xdsl.dialects.builtin import (
@@ -180,6 +181,7 @@ class PipeHandleType(ParametrizedAttribute, TypeAttribute):
     name = "pto.pipe_handle"
 
 
+@dataclass(frozen=True, init=False)
 class OpaqueType(ParametrizedAttribute, TypeAttribute):
     """A type whose parameters the specification leaves open; its text is kept as it is written."""
 
@@ -242,6 +244,7 @@ def _print_dims(dims: Sequence[int]) -> str:
     return "x".join("?" if dim == DYNAMIC_INDEX else str(dim) for dim in dims)
 
 
+@dataclass(frozen=True, init=False)
 class View(ParametrizedAttribute, TypeAttribute):
     """What both views of global memory share: a list of extents (`?` is run time) and an element type."""
 
@@ -278,6 +281,7 @@ LAYOUT_FIELDS = ("blayout", "slayout", "fractal", "pad", "compact")
 LAYOUT_DEFAULTS = {"blayout": "row_major", "slayout": "none_box", "fractal": "512", "pad": "0", "compact": "0"}
 
 
+@dataclass(frozen=True, init=False)
 class TileFields(ParametrizedAttribute, TypeAttribute):
     """What `tile_buf` and `multi_tile_buf` share. `layout` holds the fields that differ from their defaults."""
 

@@ -16,7 +16,7 @@ from cubelane.ir.pto.text import verify_pto
 from cubelane.ir.pto.types import PtrType
 from cubelane.passes.pto.expand_wrapper_ops import VPTOExpandWrapperOps
 from cubelane.passes.pto.pipeline import NORMALIZATION, VPTO, run
-from cubelane.sim.micro import control, fixpipe, matrix, reductions, registers, streams, transfers, vector_memory
+from cubelane.sim.micro import control, fixpipe, matrix, reductions, registers, streams, tiles, transfers, vector_memory
 from cubelane.sim.micro import raw as raw_instructions
 from cubelane.sim.micro.board import Board, Places
 from cubelane.sim.micro.cluster import MACHINES, Group
@@ -57,6 +57,7 @@ def units() -> Units:
     reductions.register(made)
     vector_memory.register(made)
     streams.register(made)
+    tiles.register(made)
     transfers.register(made)
     matrix.register(made)
     fixpipe.register(made)

@@ -14,6 +14,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from cubelane.ir.diagnostic import Diagnostic, refuse
+from cubelane.ir.pto.evidence import ByTiles
 from cubelane.ir.pto.op import PtoOp
 from cubelane.ir.pto.regions import ScopeOp, StrictVecScopeOp
 from cubelane.ir.pto.spaces import Pipe, Space
@@ -179,8 +180,7 @@ class _ScalarCompiler:
         name = op.decl.name
         place, inputs = self.places.place(op), self._inputs(op)
         if name in self.units.queues:
-            decode, pipe = self.units.queues[name](op, self.program.arch), op.decl.pipe
-            assert pipe is not None
+            decode, pipe = self.units.queues[name](op, self.program.arch), queue_of(op)
 
             def issue(core: Core, env: Env) -> None:
                 core.scalar.place = place
@@ -440,6 +440,14 @@ class _ScopeCompiler:
             _put(env, results, [env[i] for i in ends] if results else [])
 
         return step
+
+
+def queue_of(op: PtoOp) -> Pipe:
+    """The queue of an op: its own, or for a tile op the one that its affinity names."""
+    affinity = op.decl.affinity
+    pipe = op.decl.pipe or (affinity.pipe if isinstance(affinity, ByTiles) else None)
+    assert pipe is not None
+    return pipe
 
 
 def rates_of(arch: str) -> Rates:

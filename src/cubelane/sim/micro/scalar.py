@@ -172,6 +172,8 @@ def _pointer(op: PtoOp) -> Function | None:
     name = op.decl.name
     if name in ("castptr", "ptrtoint", "inttoptr"):
         return lambda a: int(a)
+    if name == "tile_buf_addr":
+        return lambda tile: tile.start
     if name == "addptr":
         kind = op.operands[0].type
         if not isinstance(kind, PtrType):

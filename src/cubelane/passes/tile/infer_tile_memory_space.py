@@ -11,9 +11,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from cubelane.analysis.memory_spaces import STORED_FROM_ACC, constraints, space_of
+from cubelane.analysis.tile_lifetimes import is_view, same_order
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import SplitRegionOp, functions_of, kind_of
 from cubelane.ir.tile.movement import MoveOp, StoreOp
+from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import MemorySpace, TensorType, TileType, dtype_name, implicit_layout
 from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.forward import ForwardRewrite
@@ -69,11 +71,23 @@ class Inference(ForwardRewrite):
             if isinstance(tile, TileType) and tile.memory not in allowed:
                 op.operands[index] = moved = self._move(operand, allowed[0], op)
                 self.note_retyped(moved)
+        self._leave_accumulator(op)
         if isinstance(op, StoreOp):
             self._check_store(op)
         if len(op.results) == 1 and isinstance(tile := op.results[0].type, TileType) and tile.memory is None:
             self.retype(op.results[0], _placed(tile, space_of(op)))
         self.follow(op)
+
+    def _leave_accumulator(self, op: Operation) -> None:
+        """A reshape that would have to move cells is done on the lanes: the accumulator cannot copy within itself."""
+        trait = trait_of(op, Splits)
+        if trait is None or trait.behaviour is not Split.RESHAPES or not is_view(op):
+            return
+        source, result = op.operands[0].type, op.results[0].type
+        if isinstance(source, TileType) and source.memory is ACC and isinstance(result, TileType):
+            if not same_order(source, _placed(result, ACC)):
+                op.operands[0] = moved = self._move(op.operands[0], VEC, op)
+                self.note_retyped(moved)
 
     @staticmethod
     def _check_store(op: StoreOp) -> None:

@@ -18,31 +18,42 @@ from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of, target_name
 from cubelane.ir.tile.channel import FreeOp
 from cubelane.ir.tile.movement import MoveOp
-from cubelane.ir.traits import Split, Splits, trait_of
+from cubelane.ir.traits import InPlace, Split, Splits, trait_of
 from cubelane.ir.types import Layout, MemorySpace, TileType
 from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.placement import build, insert
 from cubelane.targets import TARGETS, Target
 
 CODE = "needs-copy"
+ROUNDS = 8
+"""More rounds of copies than any nest of exchanged tiles takes."""
 
 
-def copied(value: SSAValue, anchor: Operation, reason: str, layout: Layout | None = None) -> SSAValue:
+def user_name(value: SSAValue) -> str:
+    """The name of a tile as the user wrote it."""
+    return (value.name_hint or "t").split("__")[0]
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why a tile must be copied, and what to write where no copy is possible."""
+
+    message: str
+    note: str
+    instead: str
+
+
+def copied(value: SSAValue, anchor: Operation, why: Why, layout: Layout | None = None) -> SSAValue:
     """A copy of a tile before `anchor`; only the vector buffer can copy within itself."""
     kind = value.type
     assert isinstance(kind, TileType)
     remade = _remade(value, anchor)
     if remade is not None:
         return remade
-    name = (value.name_hint or "t").split("__")[0]
     if kind.memory is not MemorySpace.VEC:
-        space = "no space yet" if kind.memory is None else kind.memory.dsl
+        space = "a tile without a space" if kind.memory is None else kind.memory.dsl
         raise refuse(
-            anchor,
-            f"`{name}` would have to be copied within {space}, which no instruction does",
-            reason,
-            instead="read the tile (move, store or push it) before the next one is made in its place",
-            code=CODE,
+            anchor, why.message, why.note, f"no instruction copies within {space}", instead=why.instead, code=CODE
         )
     if layout is not None:
         kind = kind.replaced(blayout=layout, slayout=Layout.NONE_BOX, fractal=512)
@@ -72,6 +83,26 @@ def _anchor(copy: Copy, lifetimes: Lifetimes) -> Operation:
     return copy.op
 
 
+def _why_of_view(op: Operation, problem: str) -> Why:
+    source, result = viewed(op), op.results[0].type
+    assert isinstance(result, TileType)
+    name, word = user_name(source), op.name.split(".")[1]
+    return Why(
+        f"{word} of `{name}` would have to move cells",
+        problem,
+        f"load `{name}` in the shape {list(result.shape)}, or bring it to the lanes first: pl.mul({name}, 1.0)",
+    )
+
+
+def _why_of_copy(copy: Copy) -> Why:
+    name = user_name(copy.value)
+    if copy.op.has_trait(InPlace):
+        message = f"`{name}` is added to in place and needed again afterwards"
+        return Why(message, copy.reason, f"add on the lanes: pl.add({name}, pl.matmul(...))")
+    message = f"`{name}` has to share one buffer with other tiles and cannot"
+    return Why(message, copy.reason, f"keep it on the lanes: {name} = pl.mul({name}, 1.0)")
+
+
 def _free_views(buffers: TileBuffers, function: FuncOp) -> bool:
     """Copies the operands of views that could not be read from their bytes; whether there were any."""
     found = False
@@ -79,10 +110,8 @@ def _free_views(buffers: TileBuffers, function: FuncOp) -> bool:
         source = viewed(op)
         problem = view_problem(op, buffers.lifetimes.is_whole(source))
         if problem is not None:
-            what = (source.name_hint or "t").split("__")[0]
-            reason = f"{op.name.split('.')[1]} of `{what}`: {problem}"
             index = next(i for i, operand in enumerate(op.operands) if operand is source)
-            op.operands[index] = copied(source, op, reason, Layout.ROW_MAJOR)
+            op.operands[index] = copied(source, op, _why_of_view(op, problem), Layout.ROW_MAJOR)
             found = True
     return found
 
@@ -93,13 +122,14 @@ def materialize(function: FuncOp, target: Target) -> None:
     if _free_views(buffers, function):
         buffers = TileBuffers(function, target)
         assert not _free_views(buffers, function)
-    while buffers.copies:
+    for _ in range(ROUNDS):
+        if not buffers.copies:
+            return
         for copy in buffers.copies:
-            name = (copy.value.name_hint or "t").split("__")[0]
-            reason = f"`{name}` is kept in one place with other tiles, and {copy.reason}"
             anchor = _anchor(copy, buffers.lifetimes)
-            copy.op.operands[copy.index] = copied(copy.value, anchor, reason)
+            copy.op.operands[copy.index] = copied(copy.value, anchor, _why_of_copy(copy))
         buffers = TileBuffers(function, target)
+    raise AssertionError(f"{function.sym_name.data}: copies do not come to an end")
 
 
 @dataclass(frozen=True)

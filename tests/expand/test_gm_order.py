@@ -185,3 +185,27 @@ def test_lane_that_reads_its_own_rows_again_is_accepted():
     )
     given, y = judged(text, "a2a3", lower=True)
     assert np.array_equal(y, block(given) + 1)
+
+
+@pytest.mark.parametrize("target", ["a2a3", "a5"])
+def test_one_token_is_popped_before_the_first_of_all_loads_that_rely_on_it(target):
+    """The load of the next trip and the one in the branch share the token of the store: the branch comes first."""
+    load = "{v} = pl.tile.load(t, [0, 0], [16, 32], target_memory=pl.Mem.Vec)\n"
+    text = kernel(
+        "for i in pl.range(3):\n"
+        + lines(
+            load.format(v="before")
+            + "pl.tile.store(before, [0, 0], y)\n"
+            + product()
+            + "pl.tile.store(acc, [0, 0], t)\n"
+            + "if i == 1:\n"
+            + lines(load.format(v="behind") + "pl.tile.store(behind, [0, 0], y)\n", 1),
+            1,
+        )
+        + LOAD_T.format(t="t")
+        + STORE_Y,
+        scratch=True,
+    ).replace("t: pl.Out", "t: pl.InOut")
+    assert ops(expanded(text, target), "k_aic").count("tile.tpush_to_aiv") == 1
+    given, y = judged(text, target)
+    assert np.array_equal(y, block(given) + 1)

@@ -133,14 +133,17 @@ class GmOrder:
         for access in accesses:
             by_root.setdefault(access.root, []).append(access)
         edges = [edge for group in by_root.values() if self._contended(group) for edge in self._edges(group)]
+        edges = [edge for edge in edges if not self._covered(*edge)]
         edges.sort(key=lambda edge: (edge[0].position, -edge[1].position), reverse=True)
+        waits: dict[bool, set[Operation]] = {True: set(), False: set()}
         chosen: list[tuple[Access, Access, Operation, SSAValue]] = []
         for first, second, loop in edges:
+            waits[first.core is Affinity.CUBE].update(self.paths.ancestors(second.op))
             if not self._covered(first, second, loop):
                 anchor, tile = self._token(first, second)
                 chosen.append((first, second, anchor, tile))
                 self._note(anchor, first.core is Affinity.CUBE)
-        return self._placed(chosen)
+        return self._placed(chosen, waits)
 
     @staticmethod
     def _contended(group: list[Access]) -> bool:
@@ -285,22 +288,23 @@ class GmOrder:
             code="unordered-memory",
         )
 
-    def _placed(self, chosen: "list[tuple[Access, Access, Operation, SSAValue]]") -> list[Fence]:
-        """Gives every pop the place among the crossings that its push has."""
+    def _placed(
+        self, chosen: "list[tuple[Access, Access, Operation, SSAValue]]", waits: dict[bool, set[Operation]]
+    ) -> list[Fence]:
+        """Gives every pop the place among the crossings that its push has, before any access that may rely on it."""
         chosen.sort(key=lambda item: self.paths.number[item[2]])
         fences: list[Fence] = []
         later: dict[bool, set[Operation]] = {True: set(), False: set()}
         for first, second, anchor, tile in reversed(chosen):
             to_lanes = first.core is Affinity.CUBE
-            before = self._latest(anchor, second.op, to_lanes, later[to_lanes])
+            before = self._latest(anchor, waits[to_lanes] | later[to_lanes], to_lanes)
             later[to_lanes].add(before)
             name = first.root.name_hint or "tensor"
             fences.append(Fence(to_lanes, tile, name, anchor, before, second.op))
         return fences[::-1]
 
-    def _latest(self, anchor: Operation, reader: Operation, to_lanes: bool, later: set[Operation]) -> Operation:
+    def _latest(self, anchor: Operation, stops: set[Operation], to_lanes: bool) -> Operation:
         """The last statement of the anchor's block before which the token may be popped."""
-        stops = {ancestor for ancestor in self.paths.ancestors(reader)} | later
         current = anchor.next_op
         assert current is not None
         while current.next_op is not None:

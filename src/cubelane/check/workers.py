@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from importlib import import_module
+from multiprocessing import active_children
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -56,7 +57,12 @@ def _pool(jobs: int, scheduler: str | None) -> Generator[tuple[Executor, int]]:
     if scheduler is None:
         count = min(jobs, os.cpu_count() or 1)
         with ProcessPoolExecutor(max_workers=count, initializer=_begin_worker, initargs=(os.getpid(),)) as pool:
-            yield pool, 2 * count
+            try:
+                yield pool, 2 * count
+            except BaseException:
+                for child in active_children():  # nobody takes their results any more
+                    child.terminate()
+                raise
         return
     distributed: Any = import_module("distributed")
     with distributed.Client(scheduler) as client:

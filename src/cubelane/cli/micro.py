@@ -5,6 +5,8 @@ import importlib
 import re
 
 from cubelane.check.kernel_file import split_name
+from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.text_file import read_text
 
 _IMPORTS = re.compile(r"^\s*from\s+(cubelane\.)?ptodsl\s+import|^\s*import\s+(cubelane\.)?ptodsl", re.MULTILINE)
 
@@ -15,8 +17,8 @@ def handles(file: str) -> bool:
     if path.suffix == ".pto":
         return True
     try:
-        return path.suffix == ".py" and _IMPORTS.search(path.read_text(encoding="utf-8")) is not None
-    except (OSError, UnicodeDecodeError):
+        return path.suffix == ".py" and _IMPORTS.search(read_text(path)) is not None
+    except (OSError, Diagnostic):
         return False
 
 

@@ -49,7 +49,9 @@ def dtype_of(value: object) -> Attribute:
     if not isinstance(value, DataType):
         raise ParserTypeError("an element type such as pl.FP32 is needed here")
     if value.name not in DTYPES:
-        raise UnsupportedFeatureError(f"the element type pl.{value.name} is not supported")
+        raise UnsupportedFeatureError(
+            f"the element type pl.{value.name} is not supported", instead=f"one of {', '.join(DTYPES)}"
+        )
     return DTYPES[value.name]
 
 
@@ -96,14 +98,20 @@ def stated(value: object) -> Stated:
         case "Out" | "InOut":
             raise ParserTypeError(f"pl.{value.kind} is for parameters only")
         case _:
-            raise UnsupportedFeatureError(f"pl.{value.kind} is not supported")
+            raise UnsupportedFeatureError(
+                f"pl.{value.kind} is not supported: the cores have tiles and scalars",
+                instead="pl.Tensor[[16], pl.INT32]",
+            )
 
 
 def _extent(value: object) -> int | str:
     if isinstance(value, TypedConstant):
         value = value.value
     if isinstance(value, bool) or not isinstance(value, int | Symbol):
-        raise ParserTypeError("a dimension is an integer known while the kernel is read, or a pl.dynamic name")
+        raise ParserTypeError(
+            "a dimension is an integer known while the kernel is read, or a pl.dynamic name",
+            instead=str(int(value)) if isinstance(value, float) and 1 <= value < 2**40 else 'M = pl.dynamic("M")',
+        )
     if isinstance(value, int) and not 0 < value < 2**40:
         raise ParserTypeError(f"the extent {value} is out of range")
     return value.name if isinstance(value, Symbol) else value

@@ -151,6 +151,8 @@ class SliceOp(TensorOp):
         if len(box) != len(source.shape) or len(offsets) != len(source.shape):
             raise wrong(f"a window {list(box)} at {len(offsets)} offsets of a tensor {list(source.shape)}")
         for axis, (offset, extent, limit) in enumerate(zip(offsets, box, source.static_shape, strict=True)):
+            if not 0 < extent < 2**40:
+                raise wrong(f"the window takes {extent} elements on axis {axis}", code="wrong-shape")
             if limit != DYNAMIC and not call.get("valid") and (extent > limit or (offset or 0) + extent > limit):
                 raise wrong(
                     f"the window takes {extent} elements at {offset} on axis {axis} of a tensor with {limit}",

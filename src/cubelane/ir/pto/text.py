@@ -102,6 +102,9 @@ class ScopedNames(MutableMapping[str, tuple[SSAValue, ...]]):
 _COMMON_TYPE = re.compile(r"(?:!pto\.\w+<[^<>]*>|[su]?i\d+|index|f\d+|bf16)(?![\w.$<])")
 
 
+_INTEGER_TYPE = re.compile(r"[su]?i(\d+)")
+
+
 class LocatingParser(Parser):
     """A parser that gives every op the place where it is written."""
 
@@ -135,6 +138,13 @@ class LocatingParser(Parser):
             return known
         self._resume_from(spelled.end())
         return known
+
+    def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
+        """A number type. Ranges of integers are computed from their width, so that has a limit (as in MLIR)."""
+        width = _INTEGER_TYPE.fullmatch(self._current_token.text)
+        if width is not None and (len(width[1]) > 8 or not 0 < int(width[1]) < 1 << 24):
+            self.raise_error("an integer type has 1 to 16777215 bits")
+        return super()._parse_optional_integer_or_float_type()
 
     def parse_operation(self) -> Operation:
         start = self.pos

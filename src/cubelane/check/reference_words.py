@@ -144,8 +144,10 @@ def triangle(shape: Sequence[int], diagonal: int, upper: int | None, dtype: Any)
     return np.where(distance >= diagonal if upper else distance <= diagonal, 1, 0).astype(dtype)
 
 
-def random(shape: Sequence[int], key: Sequence[int], counter: Sequence[int], dtype: Any) -> Array:
-    """Philox 4x32-10, one counter for four cells."""
+def random(
+    shape: Sequence[int], key: Sequence[int], counter: Sequence[int], dtype: Any, rounds: int | None = None
+) -> Array:
+    """Philox 4x32-10, one counter for four cells; `rounds` other than ten where the op states them."""
     mask = 0xFFFFFFFF
     base = 0
     for word in reversed(list(counter)):
@@ -155,7 +157,7 @@ def random(shape: Sequence[int], key: Sequence[int], counter: Sequence[int], dty
     while len(flat) < total:
         a, b, c, d = (base >> shift & mask for shift in (0, 32, 64, 96))
         x, y = int(key[0]) & mask, int(key[1]) & mask
-        for _ in range(10):
+        for _ in range(rounds or 10):
             p, q = 0xD2511F53 * a, 0xCD9E8D57 * c
             a, b, c, d = q >> 32 ^ b ^ x, q & mask, p >> 32 ^ d ^ y, p & mask
             x, y = x + 0x9E3779B9 & mask, y + 0xBB67AE85 & mask

@@ -12,9 +12,12 @@ from cubelane import language
 from cubelane.check.compiled import CompiledKernel, compile_program
 from cubelane.check.faults import seed_faults
 from cubelane.check.kernel_file import Judge
+from cubelane.check.timing import timed
+from cubelane.check.tune import Variant, with_variant
 from cubelane.cli.main import run_command
+from cubelane.ir.diagnostic import Diagnostic
 from cubelane.report.page import Subject, page_data, render_compiled
-from cubelane.report.what_if import RESOLUTION
+from cubelane.report.what_if import RESOLUTION, what_if
 from tests.report.conftest import EXAMPLES, example
 
 
@@ -126,7 +129,8 @@ def test_what_if_shows_each_mode_and_depth_with_its_timeline(flash):
     cells = {cell["depth"]: cell for cell in modes["up_down"]["cells"]}
     assert set(cells) == {1, 2, 4, 8}
     assert cells[modes["up_down"]["depth"]]["cycles"] == flash["timeline"]["cycles"]
-    for cell in (*cells.values(), *modes["none"]["cells"]):
+    assert modes["none"]["cells"][-1] == {"depth": 8, "refused": "does not fit"}
+    for cell in (*cells.values(), *modes["none"]["cells"][:-1]):
         assert [track["agent"] for track in cell["tracks"]] == ["AIC", "AIV0", "AIV1"]
         for track in cell["tracks"]:
             for kind in ("compute", "move", "wait"):
@@ -136,11 +140,19 @@ def test_what_if_shows_each_mode_and_depth_with_its_timeline(flash):
                 assert all(end <= cell["cycles"] for end in ends)
 
 
-def test_a_depth_that_cannot_run_says_so():
-    compiled, judge, path = example("gated_mlp")
-    rows = page_data(subject(compiled, judge, path))["whatIf"]
-    cells = next(row for row in rows if row["chosen"])["cells"]
-    assert [("cycles" in cell) != ("refused" in cell) for cell in cells] == [True] * 4
+@pytest.mark.parametrize("name", ["gated_mlp", "flash_attention", "contrastive_loss"])
+def test_what_if_says_what_compiling_it_that_way_says(name: str):
+    compiled, judge, _ = example(name)
+    for row in what_if(compiled, timed(compiled, judge), judge, 0):
+        for cell in row.get("cells", ()):
+            if cell["depth"] not in (1, 8):
+                continue
+            source = with_variant(compiled.source, Variant(row["mode"], cell["depth"]))
+            try:
+                again = timed(compile_program(source, "a2a3", row["mode"]), judge).timeline()
+                assert again is not None and cell["cycles"] == again.cycles
+            except Diagnostic as problem:
+                assert cell["refused"] in (problem.message, "does not fit" if problem.code == "budget" else "")
 
 
 def test_page_is_one_small_file_that_asks_for_nothing():

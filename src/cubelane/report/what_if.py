@@ -1,10 +1,13 @@
 """What if: the same kernel in every split mode with rings of every depth, each with its own small timeline."""
 
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from cubelane.analysis.memory_budget import budget
 from cubelane.check.compiled import CompiledKernel, compile_program
 from cubelane.check.kernel_file import Judge
 from cubelane.check.summary import mode_of
@@ -14,6 +17,7 @@ from cubelane.ir.context import shared_context
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.passes.tile.choose_split_mode import ChooseSplitMode
 from cubelane.sim.timeline import Happening, Span, Timeline, union
+from cubelane.sim.timing_program import Act
 from cubelane.targets.rates import Pipe
 
 DEPTHS = (1, 2, 4, 8)
@@ -27,28 +31,70 @@ def what_if(compiled: CompiledKernel, run: Timed, judge: Judge, seed: int) -> li
 
 
 def _row(compiled: CompiledKernel, run: Timed, mode: str, judge: Judge, seed: int) -> dict[str, Any]:
-    def timed_as(source: ModuleOp) -> Timed:
-        return timed(compile_program(source, compiled.target, mode_argument(mode)), judge, seed=seed)
+    try:
+        way = Way(compiled, run) if _same_as(compiled.source, mode) else Way.of(compiled, mode, judge, seed)
+    except Diagnostic as problem:
+        return {"mode": mode, "refused": problem.message, "line": problem.location.line}
+    slots = {depth for launch in way.run.launches for depth in launch.rings.values()}
+    chosen = mode in (AS_WRITTEN, mode_of(compiled.source))
+    if not slots:
+        return {"mode": mode, "chosen": chosen, "depth": 0, "cells": [way.cell(1, mode, judge, seed) | {"depth": 0}]}
+    most, fitting = max(most_pushes(way.run), 1), fitting_depth(way.compiled)
+    known: dict[int, dict[str, Any]] = {}
+    cells: list[dict[str, Any]] = []
+    for depth in DEPTHS:
+        if depth > fitting:
+            cells.append({"depth": depth, "refused": "does not fit"})
+            continue
+        enough = min(depth, most)  # slots that no tile ever takes change nothing
+        if enough not in known:
+            known[enough] = way.cell(enough, mode, judge, seed)
+        cells.append(known[enough] | {"depth": depth})
+    return {"mode": mode, "chosen": chosen, "depth": min(slots), "cells": cells}
 
-    def cell(depth: int) -> dict[str, Any]:
+
+@dataclass(frozen=True)
+class Way:
+    """One way to compile the kernel, and its trace."""
+
+    compiled: CompiledKernel
+    run: Timed
+
+    @staticmethod
+    def of(compiled: CompiledKernel, mode: str, judge: Judge, seed: int, depth: int | None = None) -> "Way":
+        """The kernel compiled in a mode, with rings of a depth. Raises the Diagnostic of a refused one."""
+        source = compiled.source if depth is None else with_variant(compiled.source, Variant(mode, depth))
+        again = compile_program(source, compiled.target, mode_argument(mode))
+        return Way(again, timed(again, judge, seed=seed))
+
+    def cell(self, depth: int, mode: str, judge: Judge, seed: int) -> dict[str, Any]:
         """The program stays the same where it can run at that depth; where it cannot, it is compiled again."""
-        timeline = other.timeline(depth) if other.complete else None
-        if timeline is None and other.complete:
+        timeline = self.run.timeline(depth) if self.run.complete else None
+        if timeline is None and self.run.complete:
             try:
-                again = timed_as(with_variant(compiled.source, Variant(mode, depth)))
+                again = Way.of(self.compiled, mode, judge, seed, depth).run
             except Diagnostic as problem:
                 return {"depth": depth, "refused": problem.message}
             timeline = again.timeline() if again.complete else None
         return {"depth": depth, "refused": "deadlock"} if timeline is None else _cell(depth, timeline)
 
-    try:
-        other = run if _same_as(compiled.source, mode) else timed_as(compiled.source)
-    except Diagnostic as problem:
-        return {"mode": mode, "refused": problem.message, "line": problem.location.line}
-    depths = {depth for launch in other.launches for depth in launch.rings.values()}
-    chosen = mode in (AS_WRITTEN, mode_of(compiled.source))
-    cells = [cell(depth) for depth in DEPTHS] if depths else [cell(1) | {"depth": 0}]
-    return {"mode": mode, "chosen": chosen, "depth": min(depths, default=0), "cells": cells}
+
+def fitting_depth(compiled: CompiledKernel) -> int:
+    """The deepest rings for which there is memory beside the tiles of the program."""
+    depths = [usage.fitting_depth or 0 for usage in budget(compiled.module) if usage.rings]
+    return min(depths, default=max(DEPTHS))
+
+
+def most_pushes(run: Timed) -> int:
+    """The most tiles that one ring carries in one launch."""
+    counts = Counter(
+        (number, agent.name, task.ring)
+        for number, launch in enumerate(run.tasks)
+        for agent in launch.agents
+        for task in agent.tasks
+        if task.act is Act.PUSH
+    )
+    return max(counts.values(), default=0)
 
 
 def _same_as(source: ModuleOp, mode: str) -> bool:

@@ -192,6 +192,12 @@ class PopOp(TileOp):
     @classmethod
     def from_call(cls, call: Bound, result_type: Attribute | None = None) -> SurfaceOp:
         check_code(call["split"], cls.TO_LANES)
+        space = VEC if cls.TO_LANES else MAT
+        if isinstance(result_type, TileType) and result_type.memory not in (None, space):
+            raise wrong(
+                f"`{cls.SPELLING}` pops into {space.dsl}, not {result_type.memory.dsl}",
+                instead=f"annotate the variable with pl.Tile[..., pl.Mem.{space.dsl}]",
+            )
         return super().from_call(call, result_type)
 
     @classmethod

@@ -82,7 +82,8 @@ class _Program:
                 kind = op.results[0].type
                 assert isinstance(kind, TileType)
                 if kind.memory is not wanted:
-                    yield _wrong(op, f"{self.core} pops into {wanted.dsl}, not {kind.memory}")
+                    have = kind.memory.dsl if kind.memory is not None else "a space that is not stated"
+                    yield _wrong(op, f"{self.core} pops into {wanted.dsl}, not {have}")
 
     def _counts(self) -> Iterator[Diagnostic]:
         """Every used direction of every pipe has its buffer: reserved by the consumer, imported by the producer."""
@@ -102,10 +103,12 @@ class _Program:
                 )
 
     def _opened(self) -> Iterator[Diagnostic]:
-        """A pipe must be open before its first push or pop."""
+        """A pipe must be open, whatever the program does, before the first statement that holds a push or a pop."""
         seen: set[int] = set()
         for op in self.ops:
             if isinstance(op, InitializePipeOp):
+                if op.parent_op() is not self.function:
+                    continue
                 mask = python_value(op.dir_mask)
                 seen.update(bit for bit in (C2V, V2C) if mask & bit)
             elif isinstance(op, PushOp | PopOp):

@@ -215,3 +215,17 @@ def test_ops_that_are_not_modelled_are_refused_by_name():
         assert problem.location.line == line(body, "# here")
     else:
         raise AssertionError
+
+
+def test_fences_order_and_a_trap_stops_at_its_line():
+    def fenced(x: pto.ptr(pto.f32, "gm")):
+        pto.mte_gm_ub(x, ub(), 0, 256)
+        pto.dsb()
+        copy_through_v(x)
+
+    def trapped(x: pto.ptr(pto.f32, "gm")):
+        pto.trap()  # here
+
+    assert not found(fenced)
+    (finding,) = found(trapped)
+    assert finding.code == "trap" and finding.location.line == line(trapped, "# here")

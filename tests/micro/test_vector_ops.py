@@ -138,6 +138,35 @@ def test_narrowing_conversion_and_packed_store(kind: str, dtype: Any):
     np.testing.assert_array_equal(run(body, x, pto.f32, getattr(pto, kind)), x.astype(dtype))
 
 
+def test_ops_that_compute_and_convert():
+    x = floats(192)
+
+    def body(source: Any, target: Any, full: Any) -> None:
+        a, b, c = (pto.vlds(source, i * 64) for i in range(3))
+        wide = pto.pset_b16("ALL")
+        scaled = pto.vmulscvt(a, 3.0, full, "EVEN", to=pto.f16)
+        added = pto.vaddreluconv(a, b, full, "EVEN", to=pto.f16)
+        product = pto.vmulconv(b, c, full, "EVEN", to=pto.f16)
+        for i, value in enumerate((scaled, added, product)):
+            pto.vsts(value, target, i * 64, wide, dist="PK_B32")
+
+    got = run(body, x, pto.f32, pto.f16, size=192)
+    a, b, c = x.reshape(3, 64)
+    want = np.concatenate([a * np.float32(3), np.maximum(a + b, 0), b * c]).astype(np.float16)
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize(("part", "first"), [("LOWER", 0), ("HIGHER", 64)])
+def test_one_half_of_an_interleave(part: str, first: int):
+    x = floats(128)
+    both = np.stack([x[:64], x[64:]], 1).reshape(-1)
+
+    def body(source: Any, target: Any, full: Any) -> None:
+        pto.vsts(pto.vintlvv2(pto.vlds(source, 0), pto.vlds(source, 64), part), target, 0, full)
+
+    np.testing.assert_array_equal(run(body, x, pto.f32), both[first : first + 64])
+
+
 def test_gather_and_scatter():
     x = floats()
 

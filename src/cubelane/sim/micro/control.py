@@ -14,7 +14,7 @@ from cubelane.ir.pto.types import space_of
 from cubelane.sim.micro.agents import Blocking
 from cubelane.sim.micro.cluster import Core
 from cubelane.sim.micro.elements import dtype_of, element_of
-from cubelane.sim.micro.memory import Region
+from cubelane.sim.micro.memory import Fault, Region
 from cubelane.sim.micro.program import Control, Units, not_modelled
 from cubelane.sim.micro.timing import Price
 
@@ -72,6 +72,18 @@ def _base_of_signals(op: PtoOp, arch: str) -> Control:
 def _barrier(op: PtoOp, arch: str) -> Control:
     pipe = _pipe(op, PIPE)
     return lambda core, place, values: core.barrier(pipe, place)
+
+
+def _drain(op: PtoOp, arch: str) -> Control:
+    """Fences over everything: the program waits until the queues of its core are empty."""
+    return lambda core, place, values: core.barrier(Pipe.ALL, place)
+
+
+def _trap(op: PtoOp, arch: str) -> Control:
+    def run(core: Core, place: int, values: Values) -> None:
+        raise Fault(f"{core.scalar.name} stops here", code="trap")
+
+    return run
 
 
 def _buffer(op: PtoOp, arch: str) -> Control:
@@ -147,6 +159,7 @@ def register(units: Units) -> None:
     units.controls |= {
         "set_flag": _set_flag, "set_flag_dyn": _set_flag, "wait_flag": _wait_flag, "wait_flag_dyn": _wait_flag,
         "sync.set": _signal, "sync.wait": _signal, "barrier": _barrier, "load_scalar": _load, "store_scalar": _store,
+        "ld_dev": _load, "st_dev": _store, "dsb": _drain, "fence.barrier_all": _drain, "trap": _trap,
         "set_ffts": _base_of_signals, "get_ctrl": _get_control, "set_ctrl": _set_control,
     }  # fmt: skip
     for name in ("get_buf", "rls_buf", "get_buf_dyn", "rls_buf_dyn"):

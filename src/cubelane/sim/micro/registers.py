@@ -291,39 +291,71 @@ def _part(op: PtoOp) -> int:
     return places[text]
 
 
-def _vcvt(op: PtoOp) -> Vector:
-    """Conversion; when the width changes, the narrow side uses every second or fourth lane."""
-    kind, lanes = _result_kind(op)
-    source_type = op.operands[0].type
-    assert isinstance(source_type, VregType)
-    narrow, part = lanes < source_type.lanes.data, _part(op)
-    rounding = _rounding(word(op, "rnd", "R"), op)
-    saturates = word(op, "sat", "NOSAT").upper() == "SAT"
-    step = max(lanes, source_type.lanes.data) // min(lanes, source_type.lanes.data)
+class _Conversion:
+    """How elements of a register get another type; when the width changes, the narrow side uses some lanes only."""
 
-    def run(lane: Lane, place: int, values: Values) -> Register:
-        source, mask = values[0], values[1] if len(values) > 1 else None
-        data, undefined = source.data, source.undefined
-        if narrow:
-            data, undefined = data[part::step], None if undefined is None else undefined[part::step]
-            active = mask if mask is None or mask.size == lanes else mask[part::step]
-            result = _convert(data, kind, rounding, saturates)
-            return Register(result if active is None else np.where(active, result, kind.type(0)), undefined)
-        result = _convert(data, kind, rounding, saturates)
+    def __init__(self, op: PtoOp):
+        self.kind, self.lanes = _result_kind(op)
+        source = op.operands[0].type
+        assert isinstance(source, VregType)
+        before = source.lanes.data
+        self.part, self.narrows = _part(op), self.lanes < before
+        self.step = max(self.lanes, before) // min(self.lanes, before)
+        self.rounding = _rounding(word(op, "rnd", "R"), op)
+        self.saturates = word(op, "sat", "NOSAT").upper() == "SAT"
+
+    def of(self, data: Array, undefined: Array | None, mask: Array | None) -> Register:
+        """The converted register; inactive lanes are zero."""
+        if self.narrows:
+            data = data[self.part :: self.step]
+            undefined = None if undefined is None else undefined[self.part :: self.step]
+        result = _convert(data, self.kind, self.rounding, self.saturates)
         if mask is not None:
-            active = mask if mask.size == result.size else mask[part::step]
-            result = np.where(active, result, kind.type(0))
-        if step == 1:
+            active = mask if mask.size == result.size else mask[self.part :: self.step]
+            result = np.where(active, result, self.kind.type(0))
+        if self.narrows or self.step == 1:
             return Register(result, undefined)
-        wide = np.zeros(lanes, kind)
-        wide[part::step] = result
-        mark = None
+        wide, mark = np.zeros(self.lanes, self.kind), None
+        wide[self.part :: self.step] = result
         if undefined is not None:
-            mark = np.zeros(lanes, np.bool_)
-            mark[part::step] = undefined
+            mark = np.zeros(self.lanes, np.bool_)
+            mark[self.part :: self.step] = undefined
         return Register(wide, mark)
 
+
+def _vcvt(op: PtoOp) -> Vector:
+    conversion = _Conversion(op)
+
+    def run(lane: Lane, place: int, values: Values) -> Register:
+        source = values[0]
+        return conversion.of(source.data, source.undefined, values[1] if len(values) > 1 else None)
+
     return run
+
+
+def _fused(compute: Callable[[Array, Any], Array]) -> Callable[[PtoOp], Vector]:
+    """An op that computes and converts the result."""
+
+    def make(op: PtoOp) -> Vector:
+        conversion = _Conversion(op)
+        registers = [isinstance(operand.type, VregType) for operand in op.operands]
+
+        def run(lane: Lane, place: int, values: Values) -> Register:
+            left, right = values[0].data, values[1].data if registers[1] else values[0].data.dtype.type(values[1])
+            mask = values[2] if len(values) > 2 else None
+            return conversion.of(compute(left, right), _spread(values, registers), mask)
+
+        return run
+
+    return make
+
+
+def _interleaved_half(op: PtoOp) -> Vector:
+    """One of the two results of an interleave, chosen by its part."""
+    both, half = _interleave(op), word(op, "part", "LOWER").upper().removeprefix("PART_")
+    if half not in ("LOWER", "HIGHER", "UPPER"):
+        raise not_modelled(op, f"the part '{half}'")
+    return lambda lane, place, values: both(lane, place, values)[half != "LOWER"]
 
 
 def register(units: Units, lanewise: Sequence[str]) -> None:
@@ -332,7 +364,9 @@ def register(units: Units, lanewise: Sequence[str]) -> None:
     units.vectors |= {
         "vbr": _vbr, "vdup": _vdup, "vci": _vci, "vbitcast": _vbitcast, "vcvt": _vcvt, "vtrc": _trunc,
         "vcmp": _compare, "vcmps": _compare, "vintlv": _interleave, "vdintlv": _interleave, "pbitcast": _pcast,
-        "ppack": _pack, "punpack": _pack,
+        "ppack": _pack, "punpack": _pack, "vintlvv2": _interleaved_half, "vdintlvv2": _interleaved_half,
+        "vmulscvt": _fused(np.multiply), "vmulconv": _fused(np.multiply),
+        "vaddreluconv": _fused(lambda left, right: np.maximum(left + right, 0)),
     }  # fmt: skip
     for width in (8, 16, 32):
         units.vectors |= {

@@ -83,11 +83,11 @@ def test_refusal_has_class_place_and_the_names_of_the_user(
 
 # what is refused, what the hint names, and the body with the hint applied
 REWRITES: dict[str, tuple[str, str, str]] = {
-    "augmented": ("i = n\ni += 1", "x = x + y", "i = n\ni = i + 1"),
+    "augmented": ("i = n\ni += 1", "i = i + 1", "i = n\ni = i + 1"),
     "iterator": ("for i in range(4):\n    pass", "pl.range", "for i in pl.range(4):\n    pass"),
-    "chained": ("if 0 < n < 4:\n    pass", "a < b and b < c", "if 0 < n and n < 4:\n    pass"),
-    "division": ("i = n / 2", "//", "i = n // 2"),
-    "truth": ("if n:\n    pass", "", "if n != 0:\n    pass"),
+    "chained": ("if 0 < n < 4:\n    pass", "0 < n and n < 4", "if 0 < n and n < 4:\n    pass"),
+    "division": ("i = n / 2", "n // 2", "i = n // 2"),
+    "truth": ("if n:\n    pass", "n != 0", "if n != 0:\n    pass"),
     "conversion": ("i = n + f", "pl.cast", "i = pl.cast(n, pl.FP32) + f"),
     "stage": ("for i in pl.pipeline(4):\n    pass", "stage=2", "for i in pl.pipeline(4, stage=2):\n    pass"),
     "second type": (LOAD + "t = n", "t_2 = ...", LOAD + "t_2 = n"),

@@ -126,6 +126,11 @@ def bit_width(dtype: Attribute) -> int:
     return 64 if isinstance(dtype, IndexType) else int(getattr(dtype, "bitwidth"))  # noqa: B009
 
 
+def in_words(type_: "TileType | TensorType") -> str:
+    """Shape and element type in the user's words: `[16, 32] FP32`."""
+    return f"[{', '.join(map(str, type_.shape))}] {dtype_name(type_.dtype)}"
+
+
 def is_float(dtype: Attribute) -> bool:
     """Whether the element type is a floating point type."""
     return not isinstance(dtype, IndexType | IntegerType)

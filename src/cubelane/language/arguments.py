@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from cubelane.ir.narrowing import is_value
 from cubelane.ir.surface import REQUIRED, ROUND_MODES, Kind, Parameter, constant_of
-from cubelane.ir.types import DYNAMIC, Layout, Pad, TensorLayout, TensorType, TileType, is_float
+from cubelane.ir.types import DYNAMIC, Layout, Pad, TensorLayout, TensorType, TileType, dtype_name, is_float
 from cubelane.language import vocabulary
 from cubelane.language.annotations import dtype_of, space_of
 from cubelane.language.errors import InvalidOperationError, ParserError, ParserTypeError
@@ -96,19 +96,23 @@ class Binder:
                 continue
             if parameter is None:
                 legal = ", ".join(p.label for p in op.PARAMETERS) or "none"
-                raise self._refused(given, f"has no parameter `{name}`; it knows {legal}", at=name)
+                raise self._refused(
+                    given, f"has no parameter `{name}`; it knows {legal}", at=name, instead=f"leave out {name}="
+                )
             if parameter.name in matched:
                 raise self._refused(given, f"got `{name}` twice", at=name)
             matched[parameter.name] = (value, given.node(name))
         for parameter in op.PARAMETERS:
             if parameter.default is REQUIRED and parameter.name not in matched:
                 shown = "`tmp` (a scratch tile)" if parameter.name == "tmp" else f"`{parameter.label}`"
-                raise self._refused(given, f"needs the argument {shown}")
+                raise self._refused(given, f"needs the argument {shown}", instead=_example(parameter, given))
         return matched
 
-    def _refused(self, given: Arguments, text: str, at: int | str | None = None) -> ParserError:
+    def _refused(
+        self, given: Arguments, text: str, at: int | str | None = None, instead: str | None = None
+    ) -> ParserError:
         node = given.call if at is None else given.node(at)
-        return InvalidOperationError(f"pl.{given.word} {text}", self.emitter.place(node))
+        return InvalidOperationError(f"pl.{given.word} {text}", self.emitter.place(node), instead=instead)
 
     def _plain(self, convert: Callable[[Any], Any]) -> Callable[[Any, ast.AST], Any]:
         """A conversion that touches no op; its refusal gets the place of the argument."""
@@ -229,6 +233,17 @@ class Binder:
         if isinstance(operand.value, bool):
             return self.emitter.value(operand, node)
         return self.emitter.value(operand, node, _adopted(values, operand) or _free_type(values, operand))
+
+
+def _example(parameter: Parameter, given: Arguments) -> str | None:
+    """An argument that a call lacks."""
+    first = given.positional[0] if given.positional else None
+    tile = first.type if is_value(first) else None
+    if parameter.name == "tmp" and isinstance(tile, TileType):
+        return f"pl.create_tile({list(tile.shape)}, dtype=pl.{dtype_name(tile.dtype)})"
+    if parameter.kind is Kind.SPACE:
+        return f"{parameter.label}=pl.Mem.Vec"
+    return None
 
 
 def vocabulary_index() -> Attribute:

@@ -49,6 +49,13 @@ SHAPED_FUNCTIONS = {"abs": "abs", "min": "minimum", "max": "maximum"}
 """Python operators and functions that work on tiles and tensors."""
 
 
+def _unchained(node: ast.Compare) -> str:
+    """A chained comparison as comparisons of two."""
+    operands = [node.left, *node.comparators]
+    pairs = zip(operands, node.ops, operands[1:], strict=False)
+    return " and ".join(ast.unparse(ast.Compare(a, [op], [b])) for a, op, b in pairs)
+
+
 class Expressions:
     """Reads expressions of one body. `inline` expands a call of an inline function."""
 
@@ -230,7 +237,7 @@ class Expressions:
     def _compare(self, node: ast.Compare) -> Any:
         place = self.body.emitter.place(node)
         if len(node.ops) != 1:
-            raise ParserSyntaxError("chained comparisons are not supported", place, instead="a < b and b < c")
+            raise ParserSyntaxError("chained comparisons are not supported", place, instead=_unchained(node))
         operands = [self.value(node.left), self.value(node.comparators[0])]
         known = evaluate.COMPARE.get(type(node.ops[0]))
         if known is not None and all(isinstance(v, Literal) and v.dtype is None for v in operands):
@@ -311,8 +318,11 @@ class Expressions:
             return self._by_name(function.id, node)
         foreign = self.body.evaluator.foreign(function)
         if foreign is not None:
+            word = foreign.rpartition(".")[2]
             raise UnsupportedFeatureError(
-                f"`{foreign}` is imported and not part of the language", self.body.emitter.place(node)
+                f"`{foreign}` is imported and not part of the language",
+                self.body.emitter.place(node),
+                instead=f"pl.{word}" if spaces_of(word) else None,
             )
         raise InvalidOperationError(
             "only operations of the language and functions of the program can be called",

@@ -182,9 +182,11 @@ class HeaderReader:
         if given and given[0].arg == "self" and given[0].annotation is None:
             given = given[1:]
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
+            extra = [*arguments.defaults, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
             raise UnsupportedFeatureError(
                 "parameters are plain: no defaults, no *, no keyword-only ones",
-                self.definition.source.place(self.definition.node),
+                self.definition.source.place(next(e for e in extra if e is not None)),
+                instead="@pl.jit, which takes them, or a constant outside of the kernel",
             )
         for argument in given:
             if argument.arg in parameters.names:
@@ -209,7 +211,9 @@ class HeaderReader:
         if said.type is None:
             raise ParserTypeError(f"parameter `{argument.arg}` needs a type", place)
         if direction is Direction.INOUT and not isinstance(said.type, TensorType | TileType):
-            raise ParserTypeError(f"the scalar parameter `{argument.arg}` cannot be InOut", place)
+            raise ParserTypeError(
+                f"the scalar parameter `{argument.arg}` cannot be InOut", place, instead=type_text(said.type)
+            )
         return direction, said
 
     def annotation(self, node: ast.expr) -> Any:
@@ -299,6 +303,8 @@ def _checked(header: Header, returned: Sequence[SSAValue] | None, body: Body) ->
     for want, got in zip(declared, actual, strict=True):
         if not fits(got, want):
             raise ParserTypeError(
-                f"`{header.definition.name}` declares the result {type_text(want)} and returns {type_text(got)}", place
+                f"`{header.definition.name}` declares the result {type_text(want)} and returns {type_text(got)}",
+                place,
+                instead=f"-> {type_text(got)}",
             )
     return actual

@@ -187,7 +187,8 @@ class Rewriter:
         if not jumps:
             return [self._with_body(node, self.block(node.body, None))]
         if word in ("parallel", "unroll", "split_aiv"):
-            raise self._refuse(jumps[0], f"`{_name(jumps[0])}` is not possible in pl.{word}")
+            way = None if word == "split_aiv" else "pl.range"
+            raise self._refuse(jumps[0], f"`{_name(jumps[0])}` is not possible in pl.{word}", instead=way)
         if any(called_word(getattr(s, "value", None)) == "yield_" for s in node.body):
             raise UnsupportedFeatureError(
                 f"`{_name(jumps[0])}` in a loop with pl.yield_ is not supported",

@@ -135,6 +135,8 @@ def similar(name: str, namespaces: Sequence[str] = NAMESPACES) -> str | None:
 
 def likeness(a: str, b: str) -> float:
     """How much two names have in common, 0 to 1, by their pairs of letters."""
+    if min(len(a), len(b)) < 3:  # too short for pairs: one letter more, or another one
+        return 0.7 if a != b and abs(len(a) - len(b)) <= 1 and (a in b or b in a or len(a) == len(b) == 2) else 0.0
     pairs_a = [a[i : i + 2] for i in range(len(a) - 1)] or [a]
     pairs_b = [b[i : i + 2] for i in range(len(b) - 1)] or [b]
     common = sum(1 for pair in pairs_a if pair in pairs_b)

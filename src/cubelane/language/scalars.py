@@ -31,6 +31,11 @@ INT64 = DTYPES["INT64"]
 MAX_POWER = 64
 
 
+def shown(node: ast.AST) -> str:
+    """An expression as the user might write it."""
+    return ast.unparse(node) if isinstance(node, ast.expr) else "x"
+
+
 class Arithmetic:
     """Emits scalar arithmetic."""
 
@@ -70,7 +75,8 @@ class Arithmetic:
             )
         kind = operator.real if is_float(type_) else operator.unsigned if is_unsigned(type_) else operator.signed
         if kind is None:
-            way = {"/": "use // for integers", "//": "use / for floats"}.get(operator.symbol)
+            other = {"/": "//", "//": "/"}.get(operator.symbol)
+            way = shown(node).replace(f" {operator.symbol} ", f" {other} ") if other else None
             raise UnsupportedFeatureError(
                 f"`{operator.symbol}` does not work on {dtype_name(type_)}", self.emitter.place(node), instead=way
             )
@@ -105,7 +111,7 @@ class Arithmetic:
             raise ParserTypeError(
                 f"a truth value is needed here, not {described(operand)}",
                 self.emitter.place(node),
-                instead="compare it: x != 0",
+                instead=f"{shown(node)} != 0",
             )
         return value
 

@@ -103,7 +103,9 @@ class Scopes:
         if len(call.args) > 2 or not isinstance(level, vocabulary.Level):
             raise self._syntax(call, "pl.at needs a level", instead="pl.at(level=pl.Level.CORE_GROUP)")
         if level is not vocabulary.Level.CORE_GROUP:
-            raise UnsupportedFeatureError(f"a scope at level {level.name} is not supported", place)
+            raise UnsupportedFeatureError(
+                f"a scope at level {level.name} is not supported", place, instead="level=pl.Level.CORE_GROUP"
+            )
         if "role" in keywords:
             raise self._syntax(call, "pl.at at CORE_GROUP takes no role")
         for name in keywords:
@@ -193,7 +195,7 @@ class Scopes:
         if not isinstance(node.target, ast.Name):
             raise self._syntax(node.target, "a split region has one name, the lane index")
         if self.body.region is not None:
-            raise self._syntax(node, "a split region inside another one")
+            raise self._syntax(node, "a split region inside another one", instead="one region after the other")
         return SplitMode[mode.name]
 
     def _enclose(

@@ -133,9 +133,10 @@ class Statements:
         if isinstance(node, ast.Break | ast.Continue):
             raise self._syntax(node, f"`{type(node).__name__.lower()}` outside loop")
         if reader is None:
-            way = "write x = x + y" if isinstance(node, ast.AugAssign) else None
             raise UnsupportedFeatureError(
-                f"Unsupported statement type: {type(node).__name__}", self.body.emitter.place(node), instead=way
+                f"Unsupported statement type: {type(node).__name__}",
+                self.body.emitter.place(node),
+                instead=_other_statement(node),
             )
         reader(node)
 
@@ -407,6 +408,23 @@ class Statements:
             return Nothing() if last.value is None else self.expressions.value(last.value)
         self.statement(last)
         return Nothing()
+
+
+def _other_statement(node: ast.stmt) -> str | None:
+    """What to write instead of a statement that kernels do not have."""
+    if isinstance(node, ast.AugAssign):
+        operation = ast.BinOp(node.target, node.op, node.value)
+        return f"{ast.unparse(node.target)} = {ast.unparse(operation)}"
+    if isinstance(node, ast.Assert):
+        return f"pl.static_assert({ast.unparse(node.test)})"
+    others: dict[type[ast.stmt], str] = {
+        ast.FunctionDef: "a function with @pl.inline outside of the kernel",
+        ast.Import: "the import outside of the kernel",
+        ast.ImportFrom: "the import outside of the kernel",
+        ast.Try: "the statements without `try`",
+        ast.Match: "if ... else ...",
+    }
+    return others.get(type(node))
 
 
 class OutParamWriteDropped(UserWarning):

@@ -103,12 +103,12 @@ class Subscripts:
             raise self._wrong(node, "`...` is not supported in a subscript")
         if not isinstance(node, ast.Slice):
             value = self.evaluate(node)
-            self._refuse_negative(value, node)
+            self._refuse_negative(value, node, limit)
             return Window(value, node, 1, True)
         if node.step is not None:
             raise UnsupportedFeatureError("a step in a subscript is not supported", self.body.emitter.place(node.step))
         start = Literal(0) if node.lower is None else self.evaluate(node.lower)
-        self._refuse_negative(start, node)
+        self._refuse_negative(start, node, limit)
         if node.upper is None:
             if not isinstance(start, Literal) or limit == DYNAMIC:
                 return self._whole(node, DYNAMIC)
@@ -121,12 +121,22 @@ class Subscripts:
         if extent <= 0:
             raise self._wrong(node, f"this window takes {extent} elements")
         if isinstance(start, Literal) and limit != DYNAMIC and int(start.value) + extent > limit:
-            raise self._wrong(node, f"this window ends at {int(start.value) + extent}, the axis has {limit} elements")
+            first = max(0, limit - extent)
+            raise self._wrong(
+                node,
+                f"this window ends at {int(start.value) + extent}, the axis has {limit} elements",
+                instead=f"{first}:{min(limit, first + extent)}",
+            )
         return Window(start, node.lower or node, extent, False)
 
-    def _refuse_negative(self, value: Any, node: ast.AST) -> None:
+    def _refuse_negative(self, value: Any, node: ast.AST, limit: int) -> None:
         if isinstance(value, Literal) and value.value < 0:
-            raise ParserSyntaxError("this index is provably negative", self.body.emitter.place(node))
+            counted = limit + int(value.value)
+            raise ParserSyntaxError(
+                "this index is provably negative",
+                self.body.emitter.place(node),
+                instead=str(counted) if limit != DYNAMIC and counted >= 0 else None,
+            )
 
     def _difference(self, upper: ast.AST, lower: ast.AST | None) -> int | None:
         """`upper - lower` if it is constant."""

@@ -24,7 +24,7 @@ from cubelane.ir.traits import (
     CostClass,
     Split,
 )
-from cubelane.ir.types import DTYPES, TensorType, promote
+from cubelane.ir.types import DTYPES, TensorType, dtype_name, promote
 
 
 class UnaryTensorOp(TensorOp):
@@ -192,5 +192,7 @@ class CastOp(TensorOp):
     def result_type(cls, call: Bound) -> TensorType:
         t = tensor(call, "tile")
         if t.dtype == call["target_type"]:
-            raise wrong(f"the tensor holds {t.dtype} already", instead="remove the cast", code="wrong-dtype")
+            raise wrong(
+                f"the tensor holds {dtype_name(t.dtype)} already", instead="remove the cast", code="wrong-dtype"
+            )
         return TensorType.make(t.shape, call["target_type"], valid=t.data.valid)

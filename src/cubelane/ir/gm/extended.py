@@ -11,7 +11,7 @@ from cubelane.ir.tile.base import TileOp
 from cubelane.ir.tile.extended import EXTENDED_TABLE, AngleOp
 from cubelane.ir.tile.shaping import ReinterpretViewOp as TileReinterpretViewOp
 from cubelane.ir.traits import Cost, Meaning, Split, Splits, trait_of
-from cubelane.ir.types import DTYPES, TensorType, TileType
+from cubelane.ir.types import DTYPES, TensorType, TileType, in_words
 
 
 class TableTensorOp(TensorOp):
@@ -26,7 +26,7 @@ class TableTensorOp(TensorOp):
             if (other.shape, other.dtype) != (first.shape, first.dtype):
                 raise wrong(
                     f"`{cls.SPELLING}` needs tensors of one shape and element type: `{tensors[0]}` is "
-                    f"{list(first.shape)} {first.dtype}, `{name}` is {list(other.shape)} {other.dtype}",
+                    f"{in_words(first)}, `{name}` is {in_words(other)}",
                     code="wrong-shape",
                 )
         return TensorType.make(first.shape, first.dtype, valid=first.data.valid)

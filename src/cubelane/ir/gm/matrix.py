@@ -23,7 +23,7 @@ from cubelane.ir.traits import (
     OnCube,
     Split,
 )
-from cubelane.ir.types import DTYPES, TensorType, is_float, promote
+from cubelane.ir.types import DTYPES, TensorType, dtype_name, in_words, is_float, promote
 
 PRODUCT_VALID = "(*{shape}[:-2], {lhs_valid}[-1 if {a_trans} else -2], {rhs_valid}[-2 if {b_trans} else -1])"
 """A product has the valid rows of its left operand and the valid columns of its right one."""
@@ -69,7 +69,7 @@ def product_shape(call: Bound, lhs: TensorType, rhs: TensorType) -> tuple[Dim, .
     """The shape of a product, operands transposed as the call says; refuses extents or types that do not fit."""
     if lhs.dtype != rhs.dtype:
         raise wrong(
-            f"the operands of `matmul` hold {lhs.dtype} and {rhs.dtype}",
+            f"the operands of `matmul` hold {dtype_name(lhs.dtype)} and {dtype_name(rhs.dtype)}",
             instead="cast one of them to the element type of the other",
             code="wrong-dtype",
         )
@@ -121,7 +121,7 @@ class MatmulAccOp(TensorOp):
         wanted = DTYPES["FP32" if is_float(lhs.dtype) else "INT32"]
         if acc.shape != box or acc.dtype != wanted:
             raise wrong(
-                f"the accumulator must be {list(box)} {wanted}, it is {list(acc.shape)} {acc.dtype}",
+                f"the accumulator must be {list(box)} {dtype_name(wanted)}, it is {in_words(acc)}",
                 code="wrong-shape",
             )
         return TensorType.make(box, wanted)

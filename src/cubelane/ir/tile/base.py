@@ -6,7 +6,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.surface import Bound, SurfaceOp
-from cubelane.ir.types import DYNAMIC, MemorySpace, TileType, promote
+from cubelane.ir.types import DYNAMIC, MemorySpace, TileType, dtype_name, promote
 
 
 class TileOp(SurfaceOp):
@@ -61,7 +61,10 @@ def need_rank(tile: TileType, rank: int, name: str) -> None:
 def need_dtype(tile: TileType, dtype: Attribute, name: str) -> None:
     """Refuses a tile of another element type."""
     if tile.dtype != dtype:
-        raise wrong(f"`{name}` must have the element type {dtype}, it has {tile.dtype}", code="wrong-dtype")
+        raise wrong(
+            f"`{name}` must have the element type {dtype_name(dtype)}, it has {dtype_name(tile.dtype)}",
+            code="wrong-dtype",
+        )
 
 
 def cut_extent(valid: int, offset: int | None, box: int) -> int:

@@ -23,7 +23,7 @@ from cubelane.ir.traits import (
     Split,
     Splits,
 )
-from cubelane.ir.types import DTYPES, Layout, MemorySpace, TileType, is_float
+from cubelane.ir.types import DTYPES, Layout, MemorySpace, TileType, dtype_name, in_words, is_float
 
 VEC = MemorySpace.VEC
 PRECISION = (("high_precision", "highPrecision"),)
@@ -92,7 +92,11 @@ class BinaryOp(TableOp):
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
         if cls.INTEGER_ONLY and is_float(call.tile("lhs").dtype):
-            raise wrong(f"`{cls.SPELLING}` works on integers, `lhs` holds {call.tile('lhs').dtype}")
+            raise wrong(
+                f"`{cls.SPELLING}` works on integers, `lhs` holds {dtype_name(call.tile('lhs').dtype)}",
+                instead="pl.cast(..., target_type=pl.INT32)",
+                code="wrong-dtype",
+            )
         return broadcast_result(call)
 
 
@@ -107,6 +111,20 @@ class ScalarOp(TableOp):
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
         return same_as(call.tile("tile"))
+
+
+def turned(spelling: str, tile: TileType, vector: TileType) -> str | None:
+    """The op for the other kind of vector, where the operand is one."""
+    word, other, wanted = (
+        ("row", "col", (1, tile.shape[-1]))
+        if spelling.startswith("row")
+        else (
+            "col",
+            "row",
+            (*tile.shape[:-1], 1),
+        )
+    )
+    return f"pl.{spelling.replace(word, other, 1)}" if vector.shape == wanted else None
 
 
 class RowExpandOp(TableOp):
@@ -124,6 +142,7 @@ class RowExpandOp(TableOp):
             raise wrong(
                 f"`{cls.SPELLING}` needs one value per row: a vector of shape {[*tile.shape[:-1], 1]} for a "
                 f"tile {list(tile.shape)}, not {list(vector.shape)}",
+                instead=turned(cls.SPELLING, tile, vector),
                 code="wrong-shape",
             )
         return broadcast_result(call, "tile", "row_vector")
@@ -144,6 +163,7 @@ class ColExpandOp(TableOp):
             raise wrong(
                 f"`{cls.SPELLING}` needs one value per column: a vector [1, {tile.shape[-1]}] for a tile "
                 f"{list(tile.shape)}, not {list(vector.shape)}",
+                instead=turned(cls.SPELLING, tile, vector),
                 code="wrong-shape",
             )
         return broadcast_result(call, "tile", "col_vector")
@@ -356,6 +376,13 @@ TABLE_OPS: dict[str, type[TileOp]] = {
 """The classes made from the tables, by IR name."""
 
 
+def _division_by(lhs: TileType, rhs: TileType) -> str | None:
+    """The division by a row or a column, where the divisor is one."""
+    if rhs.shape == (1, lhs.shape[-1]):
+        return "pl.col_expand_div"
+    return "pl.row_expand_div" if rhs.shape == (*lhs.shape[:-1], 1) else None
+
+
 @irdl_op_definition
 class DivOp(TileOp):
     """Divides two tiles of the same shape, valid extent and element type (I16, I32, FP16 or FP32)."""
@@ -388,12 +415,14 @@ class DivOp(TileOp):
         lhs, rhs = call.tile("lhs"), call.tile("rhs")
         if lhs.shape != rhs.shape or lhs.dtype != rhs.dtype:
             raise wrong(
-                f"`div` needs two tiles of one shape and element type, not {list(lhs.shape)} {lhs.dtype} and "
-                f"{list(rhs.shape)} {rhs.dtype}",
+                f"`div` needs two tiles of one shape and element type, not {in_words(lhs)} and {in_words(rhs)}",
+                instead=_division_by(lhs, rhs),
                 code="wrong-shape",
             )
         if lhs.dtype not in [DTYPES[n] for n in ("INT16", "INT32", "FP16", "FP32")]:
-            raise wrong(f"`div` does not divide {lhs.dtype}", instead="cast to FP32 first", code="wrong-dtype")
+            raise wrong(
+                f"`div` does not divide {dtype_name(lhs.dtype)}", instead="cast to FP32 first", code="wrong-dtype"
+            )
         return same_as(lhs)
 
 
@@ -465,7 +494,7 @@ class CastOp(TileOp):
     def result_type(cls, call: Bound) -> TileType:
         tile, dtype = call.tile("tile"), call["target_type"]
         if tile.dtype == dtype:
-            raise wrong(f"the tile holds {dtype} already", instead="remove the cast", code="wrong-dtype")
+            raise wrong(f"the tile holds {dtype_name(dtype)} already", instead="remove the cast", code="wrong-dtype")
         return same_as(tile, dtype=dtype)
 
 

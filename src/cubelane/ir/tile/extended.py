@@ -14,7 +14,7 @@ from cubelane.ir.tile.angles import COSINE, SINE
 from cubelane.ir.tile.base import TileOp, broadcast_result, need_dtype, same_as, wrong
 from cubelane.ir.tile.elementwise import TableOp, UnaryOp, vector_traits
 from cubelane.ir.traits import Composite, CostClass, Split, Step
-from cubelane.ir.types import DTYPES, MemorySpace, TileType, is_float
+from cubelane.ir.types import DTYPES, MemorySpace, TileType, dtype_name, in_words, is_float
 
 VEC = MemorySpace.VEC
 _SLOW = CostClass.VECTOR_SLOW
@@ -27,14 +27,14 @@ def _need_one_shape(op: type[TileOp], call: Bound, names: Sequence[str]) -> None
         if tile.shape != first.shape or tile.dtype != first.dtype:
             raise wrong(
                 f"`{op.SPELLING}` needs tiles of one shape and element type: `{names[0]}` is {list(first.shape)} "
-                f"{first.dtype}, `{name}` is {list(tile.shape)} {tile.dtype}",
+                f"{dtype_name(first.dtype)}, `{name}` is {in_words(tile)}",
                 code="wrong-shape",
             )
 
 
 def _need_integers(op: type[TableOp], tile: TileType) -> None:
     if op.INTEGER_ONLY and is_float(tile.dtype):
-        raise wrong(f"`{op.SPELLING}` works on integers, the tile holds {tile.dtype}", code="wrong-dtype")
+        raise wrong(f"`{op.SPELLING}` works on integers, the tile holds {dtype_name(tile.dtype)}", code="wrong-dtype")
 
 
 class ScratchBinaryOp(TableOp):
@@ -155,7 +155,7 @@ class AngleOp(UnaryOp):
         tile = call.tile("tile")
         if tile.dtype != DTYPES["FP32"]:
             raise wrong(
-                f"`{cls.SPELLING}` works on FP32, the tile holds {tile.dtype}",
+                f"`{cls.SPELLING}` works on FP32, the tile holds {dtype_name(tile.dtype)}",
                 instead="cast to FP32 first",
                 code="wrong-dtype",
             )

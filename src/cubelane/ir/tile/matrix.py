@@ -18,7 +18,7 @@ from cubelane.ir.traits import (
     Split,
     Splits,
 )
-from cubelane.ir.types import DTYPES, DYNAMIC, MemorySpace, TileType, is_float
+from cubelane.ir.types import DTYPES, DYNAMIC, MemorySpace, TileType, dtype_name, in_words, is_float
 
 ACC, LEFT, RIGHT, BIAS = MemorySpace.ACC, MemorySpace.LEFT, MemorySpace.RIGHT, MemorySpace.BIAS
 
@@ -29,7 +29,7 @@ def product_type(lhs: TileType, rhs: TileType) -> TileType:
     need_rank(rhs, 2, "rhs")
     if lhs.dtype != rhs.dtype:
         raise wrong(
-            f"the operands of `matmul` hold {lhs.dtype} and {rhs.dtype}",
+            f"the operands of `matmul` hold {dtype_name(lhs.dtype)} and {dtype_name(rhs.dtype)}",
             instead="cast one of them to the element type of the other",
             code="wrong-dtype",
         )
@@ -106,7 +106,7 @@ class MatmulAccOp(TileOp):
         acc, product = call.tile("acc"), product_type(call.tile("lhs"), call.tile("rhs"))
         if acc.shape != product.shape or acc.dtype != product.dtype:
             raise wrong(
-                f"the accumulator is {list(acc.shape)} {acc.dtype}, the product {list(product.shape)} {product.dtype}",
+                f"the accumulator is {in_words(acc)}, the product {in_words(product)}",
                 code="wrong-shape",
             )
         return TileType.make(acc.shape, acc.dtype, ACC, acc.valid)
@@ -136,7 +136,7 @@ class MatmulBiasOp(TileOp):
         product, bias = product_type(call.tile("lhs"), call.tile("rhs")), call.tile("bias")
         if bias.shape != (1, product.shape[1]) or bias.dtype != product.dtype:
             raise wrong(
-                f"the bias must be [1, {product.shape[1]}] {product.dtype}, not {list(bias.shape)} {bias.dtype}",
+                f"the bias must be [1, {product.shape[1]}] {dtype_name(product.dtype)}, not {in_words(bias)}",
                 code="wrong-shape",
             )
         return product
@@ -196,7 +196,7 @@ class GemvAccOp(TileOp):
         acc, product = call.tile("acc"), row_product_type(call.tile("lhs"), call.tile("rhs"))
         if acc.shape != product.shape or acc.dtype != product.dtype:
             raise wrong(
-                f"the accumulator is {list(acc.shape)} {acc.dtype}, the product {list(product.shape)} {product.dtype}",
+                f"the accumulator is {in_words(acc)}, the product {in_words(product)}",
                 code="wrong-shape",
             )
         return TileType.make(acc.shape, acc.dtype, ACC, acc.valid)
@@ -226,7 +226,7 @@ class GemvBiasOp(TileOp):
         product, bias = row_product_type(call.tile("lhs"), call.tile("rhs")), call.tile("bias")
         if bias.shape != (1, product.shape[1]) or bias.dtype != product.dtype:
             raise wrong(
-                f"the bias must be [1, {product.shape[1]}] {product.dtype}, not {list(bias.shape)} {bias.dtype}",
+                f"the bias must be [1, {product.shape[1]}] {dtype_name(product.dtype)}, not {in_words(bias)}",
                 code="wrong-shape",
             )
         return product

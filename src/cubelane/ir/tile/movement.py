@@ -109,7 +109,12 @@ class LoadOp(TileOp):
             raise wrong(f"`load` can only target Vec or Mat, not {memory.dsl}", instead="load to Mat, then move")
         requested = extents_of(call.get("valid", [])) or box
         if any(v != DYNAMIC and v > b for v, b in zip(requested, box, strict=True)):
-            raise wrong(f"the valid extent {list(requested)} exceeds the window {list(box)}", code="wrong-shape")
+            fitting = [min(v, b) for v, b in zip(requested, box, strict=True)]
+            raise wrong(
+                f"the valid extent {list(requested)} exceeds the window {list(box)}",
+                instead=str(fitting),
+                code="wrong-shape",
+            )
         cls._check_bounds(call, source, requested)
         source_valid = source.data.valid
         valid = requested
@@ -130,6 +135,7 @@ class LoadOp(TileOp):
             if offset is not None and extent != DYNAMIC and limit != DYNAMIC and offset + extent > limit:
                 raise wrong(
                     f"the window reads {extent} elements at {offset} on axis {axis} of a tensor with {limit}",
+                    instead=f"an offset up to {limit - extent}, or clamp=True" if extent <= limit else "clamp=True",
                     code="out-of-bounds",
                 )
 
@@ -191,6 +197,7 @@ class StoreOp(TileOp):
                 if offset is not None and DYNAMIC not in (extent, limit) and offset + extent > limit:
                     raise wrong(
                         f"the store writes {extent} elements at {offset} on axis {axis} of a tensor with {limit}",
+                        instead=f"an offset up to {limit - extent}" if extent <= limit else None,
                         code="out-of-bounds",
                     )
         return target

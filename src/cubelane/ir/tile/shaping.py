@@ -52,7 +52,9 @@ from cubelane.ir.types import (
     MemorySpace,
     TileType,
     bit_width,
+    dtype_name,
     implicit_layout,
+    in_words,
 )
 
 VEC, MAT, ACC = MemorySpace.VEC, MemorySpace.MAT, MemorySpace.ACC
@@ -66,6 +68,7 @@ def _window_type(call: Bound, tile: TileType, box: tuple[int, ...]) -> TileType:
         if extent <= 0 or extent > limit or (offset is not None and offset + extent > limit):
             raise wrong(
                 f"the window takes {extent} cells at {offset} on axis {axis} of a tile with {limit}",
+                instead=f"an offset up to {limit - extent}" if 0 < extent <= limit else None,
                 code="out-of-bounds",
             )
     if stated := extents_of(call.get("valid", [])):
@@ -186,9 +189,16 @@ class AssembleOp(TileOp):
         offsets = [constant_of(o) for o in call["offsets"]]
         for axis, (offset, extent, limit) in enumerate(zip(offsets, source.shape, target.shape, strict=True)):
             if extent > limit or (offset is not None and offset + extent > limit):
-                raise wrong(f"the source has {extent} cells at {offset} on axis {axis} of a target with {limit}")
+                raise wrong(
+                    f"the source has {extent} cells at {offset} on axis {axis} of a target with {limit}",
+                    instead=f"an offset up to {limit - extent}" if extent <= limit else None,
+                    code="out-of-bounds",
+                )
         if target.dtype != source.dtype:
-            raise wrong(f"the source holds {source.dtype}, the target {target.dtype}", code="wrong-dtype")
+            raise wrong(
+                f"the source holds {dtype_name(source.dtype)}, the target {dtype_name(target.dtype)}",
+                code="wrong-dtype",
+            )
         return target
 
 
@@ -337,7 +347,7 @@ class ReinterpretViewOp(TileOp):
         box = list(tile.shape)
         bits = box[axis] * bit_width(tile.dtype)
         if bits % width:
-            raise wrong(f"{box[axis]} elements of {tile.dtype} are no whole number of the new elements")
+            raise wrong(f"{box[axis]} elements of {dtype_name(tile.dtype)} are no whole number of the new elements")
         box[axis] = bits // width
         return tuple(box)
 
@@ -394,7 +404,11 @@ class SetValidShapeOp(TileOp):
         need_rank(tile, 2, "tile")
         valid = extents_of([call["rows"], call["columns"]])
         if any(v != DYNAMIC and not 0 <= v <= b for v, b in zip(valid, tile.shape, strict=True)):
-            raise wrong(f"the valid extent {list(valid)} does not fit the tile {list(tile.shape)}")
+            fitting = [min(max(v, 0), b) for v, b in zip(valid, tile.shape, strict=True)]
+            raise wrong(
+                f"the valid extent {list(valid)} does not fit the tile {list(tile.shape)}",
+                instead=", ".join(map(str, fitting)) if DYNAMIC not in valid else None,
+            )
         return tile.replaced(valid=valid)
 
 
@@ -423,8 +437,7 @@ class ConcatOp(TileOp):
         lhs, rhs = call.tile("lhs"), call.tile("rhs")
         if lhs.shape[0] != rhs.shape[0] or lhs.dtype != rhs.dtype:
             raise wrong(
-                f"`concat` joins tiles of the same rows and element type, not {list(lhs.shape)} {lhs.dtype} and "
-                f"{list(rhs.shape)} {rhs.dtype}",
+                f"`concat` joins tiles of the same rows and element type, not {in_words(lhs)} and {in_words(rhs)}",
                 code="wrong-shape",
             )
         return TileType.make((lhs.shape[0], lhs.shape[1] + rhs.shape[1]), lhs.dtype, VEC)

@@ -1,0 +1,23 @@
+# 1.5 break
+# advice: 'pl.parallel' -> 'pl.range'
+import pypto.language as pl
+
+
+@pl.program
+class K:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(
+        self,
+        x: pl.Tensor[[32, 64], pl.FP32],
+        q: pl.Tensor[[32, 64], pl.INT32],
+        n: pl.Scalar[pl.INDEX],
+        b: pl.Scalar[pl.BOOL],
+        out: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+    ):
+        t = pl.load(x, [0, 0], [16, 32])
+        for i in pl.parallel(4):
+            if b:
+                break
+            t = pl.exp(t)
+        out = pl.store(t, [0, 0], out)
+        return out

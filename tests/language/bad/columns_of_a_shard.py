@@ -1,0 +1,21 @@
+# 2.6 partial columns do not cross
+import pypto.language as pl
+
+
+@pl.program
+class K:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(
+        self,
+        x: pl.Tensor[[32, 64], pl.FP32],
+        q: pl.Tensor[[32, 64], pl.INT32],
+        n: pl.Scalar[pl.INDEX],
+        b: pl.Scalar[pl.BOOL],
+        out: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+    ):
+        t = pl.load(x, [0, 0], [16, 32])
+        a = pl.load(x, [0, 0], [32, 32], target_memory=pl.Mem.Mat)
+        c = pl.set_validshape(pl.tile.matmul(a, a), 32, 20)
+        h = pl.tile.aiv_shard(c, split=2)
+        out = pl.store(t, [0, 0], out)
+        return out

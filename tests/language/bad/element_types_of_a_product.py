@@ -1,0 +1,18 @@
+# 2.5 one element type
+import pypto.language as pl
+
+
+@pl.program
+class K:
+    @pl.function
+    def k(
+        self,
+        x: pl.Tensor[[32, 64], pl.FP32],
+        w: pl.Tensor[[64, 64], pl.FP32],
+        n: pl.Scalar[pl.INDEX],
+        out: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            h = pl.cast(w, target_type=pl.FP16)
+            out[:] = pl.matmul(x, h, out_dtype=pl.FP32)
+        return out

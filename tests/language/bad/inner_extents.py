@@ -1,0 +1,17 @@
+# 2.5 inner extents
+import pypto.language as pl
+
+
+@pl.program
+class K:
+    @pl.function
+    def k(
+        self,
+        x: pl.Tensor[[32, 64], pl.FP32],
+        w: pl.Tensor[[64, 64], pl.FP32],
+        n: pl.Scalar[pl.INDEX],
+        out: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            out[:] = pl.matmul(x, x, out_dtype=pl.FP32)
+        return out

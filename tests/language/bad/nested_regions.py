@@ -1,0 +1,21 @@
+# 1.6 regions do not nest
+import pypto.language as pl
+
+
+@pl.program
+class K:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(
+        self,
+        x: pl.Tensor[[32, 64], pl.FP32],
+        q: pl.Tensor[[32, 64], pl.INT32],
+        n: pl.Scalar[pl.INDEX],
+        b: pl.Scalar[pl.BOOL],
+        out: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+    ):
+        t = pl.load(x, [0, 0], [16, 32])
+        for lane in pl.split_aiv(2, mode=pl.SplitMode.NONE):
+            for inner in pl.split_aiv(2, mode=pl.SplitMode.NONE):
+                t = pl.exp(t)
+        out = pl.store(t, [0, 0], out)
+        return out

@@ -1,0 +1,21 @@
+# 2.3 sine
+# advice: 'pl.cast(pl.sin(h), target_type=pl.FP32)' -> 'pl.sin(pl.cast(h, target_type=pl.FP32))'
+import pypto.language as pl
+
+
+@pl.program
+class K:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(
+        self,
+        x: pl.Tensor[[32, 64], pl.FP32],
+        q: pl.Tensor[[32, 64], pl.INT32],
+        n: pl.Scalar[pl.INDEX],
+        b: pl.Scalar[pl.BOOL],
+        out: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+    ):
+        t = pl.load(x, [0, 0], [16, 32])
+        h = pl.cast(t, target_type=pl.FP16)
+        t = pl.cast(pl.sin(h), target_type=pl.FP32)
+        out = pl.store(t, [0, 0], out)
+        return out

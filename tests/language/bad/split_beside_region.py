@@ -1,0 +1,18 @@
+# 1.6 a split and a region
+import pypto.language as pl
+
+
+@pl.program
+class K:
+    @pl.function
+    def k(
+        self,
+        x: pl.Tensor[[32, 64], pl.FP32],
+        w: pl.Tensor[[64, 64], pl.FP32],
+        n: pl.Scalar[pl.INDEX],
+        out: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP, optimizations=[pl.split(pl.SplitMode.UP_DOWN)]):
+            for lane in pl.split_aiv(2, mode=pl.SplitMode.UP_DOWN):
+                out[:] = pl.exp(x)
+        return out

@@ -1,7 +1,7 @@
 """Kernels that break one rule each: a located diagnostic in the words of the user, the same text every time.
 
-`bad/NAME.py` is the kernel, its first line the rule, `bad/NAME.txt` what a user is shown. A line `# advice: OLD -> NEW` is
-the advice of the diagnostic applied: the kernel then compiles and is equal to its meaning.
+`bad/NAME.py` is the kernel, its first line the rule, `bad/NAME.txt` what a user is shown. A line
+`# advice: OLD -> NEW` is the advice of the diagnostic applied: the kernel then compiles and is equal to its meaning.
 `CUBELANE_SNAPSHOTS=write pytest tests/language/test_bad_kernels.py` writes the texts anew.
 """
 

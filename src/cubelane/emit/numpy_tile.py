@@ -226,7 +226,8 @@ class TileText:
             tiles = [o.type.dtype for o in op.operands if isinstance(o.type, TileType)]
             if not is_native(type_.dtype) or any(t != type_.dtype for t in tiles):
                 return f"({value}).astype({dtype_text(type_.dtype)}, copy=False)"
-        if not op.has_trait(InPlace) and value in map(self.shaped, op.operands) and self.slots.may_be_taken_away(op):
+        known = [self.shaped(o) for o in op.operands if o in self.text]  # memory that is only lent has no text
+        if not op.has_trait(InPlace) and value in known and self.slots.may_be_taken_away(op):
             return f"{value}.copy()"
         if not op.has_trait(InPlace) and value.startswith("cut("):
             return f"{value}.copy()"

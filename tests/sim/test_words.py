@@ -32,7 +32,7 @@ def behaviour(op) -> Split:
 
 
 def machine_words() -> set[str]:
-    return set(Core(Group([], Memory(), Poison(), Schedule()), 0, "AIC", None).namespace())
+    return set(PURE) | set(Core(Group([], Memory(), Poison(), Schedule()), 0, "AIC", None).words())
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)

@@ -44,15 +44,15 @@ class Board(Protocol):
         ...
 
 
-_WORDS = tuple(
+WORDS = tuple(
     """window put read write gather_rows poison box push pop free open_pipe notify wait_for defer_wait
     lane block blocks""".split()
 )
-"""What an emitted program asks of its core."""
+"""What an emitted program asks of its core; every other name it uses is in `primitives.PURE`."""
 
 
 class Core:
-    """The cube core (`lane` None) or a vector lane, with its namespace for an emitted program."""
+    """The cube core (`lane` None) or a vector lane, with the words of an emitted program."""
 
     def __init__(self, group: Board, agent: int, name: str, lane: int | None):
         self.group = cast(Board, proxy(group))  # a strong reference would make a cycle, and keep all memory of the run
@@ -71,12 +71,9 @@ class Core:
         """Whether the agent may be stopped at a ring operation, and whether it just was."""
         self.memory, self.poison_value = group.memory, group.poison
 
-    def namespace(self) -> dict[str, Any]:
-        """Every name that an emitted program may use."""
-        words = PURE.copy()
-        for word in _WORDS:
-            words[word] = getattr(self, word)
-        return words
+    def words(self) -> dict[str, Any]:
+        """What this core offers an emitted program."""
+        return {word: getattr(self, word) for word in WORDS}
 
     # --- where am I ------------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from cubelane.sim.core import Core
 from cubelane.sim.memory import Memory, Race
 from cubelane.sim.pair import PairOfLanes
 from cubelane.sim.primitives import Array, Fault, Poison, scalar_fault
+from cubelane.sim.program import Runnable
 from cubelane.sim.result import Event
 from cubelane.sim.ring import Outlet, Ring
 
@@ -38,12 +38,16 @@ class Member:
     `writes` are the positions of the arguments that it may write. `paired`: one program runs both lanes side by side.
     """
 
-    program: EmittedFunction
-    code: Any
+    runnable: Runnable
     arguments: Sequence[Any]
     lanes: int
     writes: frozenset[int]
     paired: bool = False
+
+    @property
+    def program(self) -> EmittedFunction:
+        """Its text, and where that comes from."""
+        return self.runnable.emitted
 
 
 @dataclass(frozen=True)
@@ -63,21 +67,20 @@ class Agent:
     def __init__(self, group: "Group", member: Member, number: int, lane: int | None):
         self.name = "AIC" if lane is None else f"AIV{lane}"
         self.member, self.lane = member, lane
-        self.core = PairOfLanes(group, number) if member.paired else Core(group, number, self.name, lane)
-        namespace = self.core.namespace()
-        exec(member.code, namespace)
-        function = namespace.pop(member.program.name)
-        assert isinstance(function, FunctionType)
-        self.function, self.code = function, function.__code__
+        self.pair = PairOfLanes(group, number) if member.paired else None
+        self.core = Core(group, number, self.name, lane) if self.pair is None else self.pair.both
+        words = self.core.words() if self.pair is None else self.pair.words()
+        self.function = member.runnable.bind(words)
+        self.code = self.function.__code__
         self.run: Generator[None, None, Any] | None = None
         self.ended, self.result = False, None
         self.places: list[int] = []
 
     def with_second_lane(self) -> "tuple[Agent, Agent]":
         """An agent that runs both lanes, and one that only stands for the other lane in the log."""
-        assert isinstance(self.core, PairOfLanes)
+        assert self.pair is not None
         other = copy(self)
-        other.core, other.name, other.lane, other.ended = self.core.each[1], "AIV1", 1, True
+        other.core, other.name, other.lane, other.ended = self.pair.each[1], "AIV1", 1, True
         return self, other
 
     def step(self) -> None:
@@ -86,11 +89,13 @@ class Agent:
         try:
             if self.run is not None:
                 next(self.run)
-            elif self.member.program.blocks:
-                run = self.run = self.function(*self.member.arguments)
-                next(run)
+                return
+            begun = self.function(*self.member.arguments)
+            if self.member.program.blocks:
+                self.run = begun
+                next(begun)
             else:
-                self.result, self.ended = self.function(*self.member.arguments), True
+                self.result, self.ended = begun, True
         except StopIteration as stop:
             self.result, self.ended = stop.value, True
         except Diagnostic:

@@ -1,6 +1,7 @@
 """Runs a whole final program: the host side in order, every group launch on the simulated core group."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -8,7 +9,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 
 from cubelane.analysis.tensor_handles import writes_of
 from cubelane.emit.numpy_pair import runs_side_by_side
-from cubelane.emit.numpy_program import EmittedFunction, Line, emit_function, emit_module
+from cubelane.emit.numpy_program import EmittedFunction, Line, emit_function
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import DUAL_DISPATCH, SPLIT_AIV, FunctionKind, flag, functions_of, kind_of, split_of
 from cubelane.ir.types import SplitMode
@@ -16,6 +17,7 @@ from cubelane.sim.core import Core
 from cubelane.sim.group import Group, Member, Schedule, Suspect
 from cubelane.sim.memory import Memory
 from cubelane.sim.primitives import Fault, Poison, scalar_fault
+from cubelane.sim.program import Runnable
 from cubelane.sim.result import Event
 
 _HOST = (FunctionKind.ORCHESTRATION, FunctionKind.OPAQUE)
@@ -58,15 +60,23 @@ class Executable:
 
     def __init__(self, module: ModuleOp):
         self.module = module
-        self.programs = emit_module(module)
-        functions = {f.sym_name.data: f for f in functions_of(module)}
-        self.lanes = {name: lanes_of(f) for name, f in functions.items()}
-        self.pairs = {name for name, f in functions.items() if self.lanes[name] == 2 and runs_side_by_side(f)}
+        self.functions = {f.sym_name.data: f for f in functions_of(module) if not f.is_declaration}
+        self.kinds = {f.sym_name.data: kind_of(f) for f in functions_of(module)}
+        self.lanes = {name: lanes_of(f) for name, f in self.functions.items()}
+        self.writes = writes_of(self.functions)
+        self.pairs = {name for name, f in self.functions.items() if self.lanes[name] == 2 and runs_side_by_side(f)}
         """The functions that both lanes can run side by side."""
-        self._functions, self._paired = functions, dict[str, tuple[EmittedFunction, Any]]()
-        self.writes = writes_of(functions)
-        self.code = {name: _compiled(p) for name, p in self.programs.items()}
+        self._runnables: dict[tuple[str, bool], Runnable] = {}
         self._entries: dict[str | None, list[FuncOp]] = {}
+        for name in self.functions:
+            self.runnable(name, name in self.pairs)
+
+    def runnable(self, name: str, paired: bool = False) -> Runnable:
+        """A function as a program of one core, or of both lanes side by side."""
+        key = name, paired
+        if key not in self._runnables:
+            self._runnables[key] = Runnable(emit_function(self.functions[name], self.kinds, paired))
+        return self._runnables[key]
 
     def entry(self, name: str | None = None) -> list[FuncOp]:
         """Where the program starts; see `entry_functions`."""
@@ -76,20 +86,12 @@ class Executable:
 
     def members(self, calls: Sequence[tuple[str, Sequence[Any]]], paired: bool = False) -> list[Member]:
         """Functions with their arguments, to be launched; `paired`: lanes side by side, if all of them can."""
-        vector = [name for name, _ in calls if self.programs[name].kind is not FunctionKind.AIC]
+        vector = [name for name, _ in calls if self.kinds[name] is not FunctionKind.AIC]
         paired = paired and self.pairs.issuperset(vector)
         return [self._member(name, arguments, paired and name in vector) for name, arguments in calls]
 
     def _member(self, name: str, arguments: Sequence[Any], paired: bool) -> Member:
-        program, code = self._pair(name) if paired else (self.programs[name], self.code[name])
-        return Member(program, code, arguments, self.lanes[name], self.writes[name], paired)
-
-    def _pair(self, name: str) -> tuple[EmittedFunction, Any]:
-        """The program of both lanes at once."""
-        if name not in self._paired:
-            program = emit_function(self._functions[name], paired=True)
-            self._paired[name] = program, _compiled(program)
-        return self._paired[name]
+        return Member(self.runnable(name, paired), arguments, self.lanes[name], self.writes[name], paired)
 
 
 class Machine:
@@ -100,7 +102,7 @@ class Machine:
 
     def __init__(self, executable: Executable, schedule: Schedule, poison: Poison, paired: bool = False):
         self.schedule, self.poison, self.paired = schedule, poison, paired
-        self.executable, self.programs = executable, executable.programs
+        self.executable = executable
         self.memory = Memory()
         self.findings: list[Diagnostic] = []
         self.notes: list[Diagnostic] = []
@@ -108,31 +110,29 @@ class Machine:
         self.groups: list[Group] = []
         self.board = Group([], self.memory, poison, schedule)
         host = Core(self.board, 0, "host", None)
-        self.host = {**host.namespace(), "call": self.call, "together": self.together}
-        """The names of the host's functions: they see tensors, not tiles."""
+        self.host = {**host.words(), "call": self.call, "together": self.together}
+        """The words of the host's functions: they see tensors, not tiles."""
         self.host |= {"window": _host_window, "poison": self._create}
-        self.hosted: dict[str, Callable[..., Any]] = {}
+        self.hosted: dict[str, FunctionType] = {}
 
     def call(self, name: str, arguments: Sequence[Any]) -> Any:
         """Runs a function: on the cores if it is one of theirs, else on the host."""
-        program = self.programs[name]
-        if program.kind.in_core:
+        if self.executable.kinds[name].in_core:
             return self.together((name, arguments))[0]
+        runnable = self.executable.runnable(name)
         if name not in self.hosted:
-            namespace = dict(self.host)
-            exec(self.executable.code[name], namespace)
-            self.hosted[name] = namespace.pop(name)
+            self.hosted[name] = runnable.bind(self.host)
         try:
             return self.hosted[name](*arguments)
         except (Diagnostic, Stopped):
             raise
         except Exception as problem:
-            raise self._located(problem, program) from problem
+            raise self._located(problem, runnable.emitted) from problem
 
     def close(self) -> None:
         """Lets go of the host's functions, which would keep the memory of the run until the next garbage collection."""
-        self.host.clear()
         self.hosted.clear()
+        self.host.clear()
 
     def _located(self, problem: Exception, program: EmittedFunction) -> Diagnostic:
         """An error of the host's part at its line."""
@@ -186,10 +186,6 @@ class Machine:
 
 class Stopped(Exception):
     """Raised to leave the host program after a finding; never seen by callers of `check.execute`."""
-
-
-def _compiled(program: EmittedFunction) -> Any:
-    return compile(program.text, f"<{program.name}>", "exec")
 
 
 def _host_window(tensor: Any, offsets: Sequence[int], shape: Sequence[int], valid: Sequence[int] | None) -> Any:

@@ -11,18 +11,22 @@ from cubelane.sim.primitives import Array
 LANES = 2
 
 
-class PairOfLanes(Core):
-    """The namespace of a program that runs on both lanes.
+class PairOfLanes:
+    """The words of a program that runs on both lanes.
 
     Each lane accesses global memory on its own. Ring operations are made, and noted in the log, once for both, at the
     one end that a paired ring has on this side.
     """
 
     def __init__(self, group: Board, agent: int):
-        super().__init__(group, agent, "AIV0", 0)
+        self.both = Core(group, agent, "AIV0", 0)
         self.each = [Core(group, agent + lane, f"AIV{lane}", lane) for lane in range(LANES)]
         for core in self.each:
             core.callers = 2
+
+    def words(self) -> dict[str, Any]:
+        """What both lanes offer an emitted program."""
+        return {**self.both.words(), "lane": self.lane, "window": self.window, "put": self.put}
 
     def lane(self) -> Any:
         """The number of each lane."""

@@ -1,7 +1,7 @@
 """The rings between the cores: bounded, first in first out, with bands per lane (architecture.md, "The channel")."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -41,11 +41,11 @@ class Ring:
         """How many tiles every producer has pushed, and every consumer has freed, so far."""
         ends = 1 if paired else lanes
         producers, consumers = (1, ends) if self.to_lanes else (ends, 1)
-        inlet = CubeInlet if not self.to_lanes else PairInlet if paired else LaneInlet
+        view = cube_view if not self.to_lanes else pair_view if paired else lane_view
         self.slots: list[Slot] = []
         """The slots that were used so far, at most `slot_num`."""
         self.outlets = [Outlet(self, i, producers, consumers) for i in range(producers)]
-        self.inlets: list[Inlet] = [inlet(self, i) for i in range(consumers)]
+        self.inlets = [Inlet(self, i, view) for i in range(consumers)]
         self.name = f"the ring {direction}" + (f" (pipe {pipe})" if pipe else "")
         """How messages call it."""
 
@@ -63,6 +63,11 @@ class Ring:
             elif inlet.freed != pushes:
                 result.append(f"{who} freed {inlet.freed} of {pushes} slots")
         return result
+
+
+View = Callable[["Inlet", Slot, int, tuple[int, ...], Any, tuple[int, ...], Poison, int], Array]
+"""What a consumer sees of a slot, after a check that both sides mean the same tile: code, shape, element type and valid
+extents as its program states them, and the place that does."""
 
 
 class Outlet:
@@ -102,11 +107,13 @@ class Outlet:
 
 
 class Inlet:
-    """The end of a ring where one consumer takes tiles out."""
+    """The end of a ring where one consumer takes tiles out, which sees a slot as `view` tells."""
 
-    def __init__(self, ring: Ring, number: int):
+    def __init__(self, ring: Ring, number: int, view: View):
         self.ring, self.number, self.popped, self.freed = ring, number, 0, 0
-        self.held: deque[Held] = deque()
+        self.view, self.held = view, deque[Held]()
+        self.known: dict[int, tuple[Any, ...]] = {}
+        """For a place of the program the pop that was checked last, and where its cells lie in the slot."""
 
     def ready(self) -> bool:
         """Whether the next slot for this consumer is full: every producer has pushed."""
@@ -130,25 +137,12 @@ class Inlet:
         if number >= ring.full:
             return None
         slot = ring.slots[number % ring.slot_num]
-        tile = self.tile(slot, code, shape, dtype, valid, poison, place)
+        tile = self.view(self, slot, code, shape, dtype, valid, poison, place)
         if kept:
             tile = tile.copy()
         self.popped = number + 1
         self.held.append((number, tile, code, kept))
         return tile
-
-    def tile(
-        self,
-        slot: Slot,
-        code: int,
-        shape: tuple[int, ...],
-        dtype: Any,
-        valid: tuple[int, ...],
-        poison: Poison,
-        place: int,
-    ) -> Array:
-        """What this consumer sees of a slot, after a check that both sides mean the same tile."""
-        raise NotImplementedError
 
     def refuse(self, slot: Slot, code: int, dtype: Any) -> Fault:
         """Why the two sides do not mean the same code or element type."""
@@ -188,96 +182,82 @@ class Inlet:
         )
 
 
-class LaneInlet(Inlet):
-    """Takes the part of one lane."""
-
-    def __init__(self, ring: Ring, number: int):
-        super().__init__(ring, number)
-        self.known: dict[int, tuple[Any, ...]] = {}
-        """For a place of the program the pop that was checked last, and where its cells lie in the slot."""
-
-    def tile(
-        self,
-        slot: Slot,
-        code: int,
-        shape: tuple[int, ...],
-        dtype: Any,
-        valid: tuple[int, ...],
-        poison: Poison,
-        place: int,
-    ) -> Array:
-        """A view of the lane's part, or a box with undefined cells around it."""
-        whole = slot.parts[0]
-        facts = code, slot.code, shape, valid, whole.shape, whole.dtype, dtype
-        known = self.known.get(place)
-        if known is not None and known[0] == facts:
-            return whole[known[1]]
-        if slot.code != code or whole.dtype != dtype or (code and self.ring.lanes != 2):
-            raise self.refuse(slot, code, dtype)
-        index = _band(whole.shape, self.number, code, shape, valid)
-        if code == 0 or valid == shape:
-            self.known[place] = facts, index
-            return whole[index]
-        result = poison.fill(shape, dtype)
-        result[tuple(slice(0, v) for v in valid)] = whole[index]
-        return result
+def lane_view(
+    inlet: Inlet,
+    slot: Slot,
+    code: int,
+    shape: tuple[int, ...],
+    dtype: Any,
+    valid: tuple[int, ...],
+    poison: Poison,
+    place: int,
+) -> Array:
+    """The part of one lane: a view, or a box with undefined cells around it."""
+    whole = slot.parts[0]
+    facts = code, slot.code, shape, valid, whole.shape, whole.dtype, dtype
+    known = inlet.known.get(place)
+    if known is not None and known[0] == facts:
+        return whole[known[1]]
+    if slot.code != code or whole.dtype != dtype or (code and inlet.ring.lanes != 2):
+        raise inlet.refuse(slot, code, dtype)
+    index = _band(whole.shape, inlet.number, code, shape, valid)
+    if code == 0 or valid == shape:
+        inlet.known[place] = facts, index
+        return whole[index]
+    result = poison.fill(shape, dtype)
+    result[tuple(slice(0, v) for v in valid)] = whole[index]
+    return result
 
 
-class PairInlet(Inlet):
-    """Takes the parts of both lanes at once, which are wholly valid, with the lane axis in front."""
-
-    def tile(
-        self,
-        slot: Slot,
-        code: int,
-        shape: tuple[int, ...],
-        dtype: Any,
-        valid: tuple[int, ...],
-        poison: Poison,
-        place: int,
-    ) -> Array:
-        """A view of the slot if the parts lie side by side."""
-        whole = slot.parts[0]
-        if slot.code != code or whole.dtype != dtype or (code and self.ring.lanes != 2):
-            raise self.refuse(slot, code, dtype)
-        if code == 1 and whole.shape == (2 * shape[0], shape[1]):
-            return whole.reshape(2, *shape)
-        if code == 2 and whole.shape == (shape[0], 2 * shape[1]):
-            return whole.reshape(shape[0], 2, shape[1]).swapaxes(0, 1)
-        bands = [_band(whole.shape, lane, code, shape, valid) for lane in (0, 1)]
-        return np.stack([whole[band] for band in bands])
+def pair_view(
+    inlet: Inlet,
+    slot: Slot,
+    code: int,
+    shape: tuple[int, ...],
+    dtype: Any,
+    valid: tuple[int, ...],
+    poison: Poison,
+    place: int,
+) -> Array:
+    """The parts of both lanes, which are wholly valid, with the lane axis in front."""
+    whole = slot.parts[0]
+    if slot.code != code or whole.dtype != dtype or (code and inlet.ring.lanes != 2):
+        raise inlet.refuse(slot, code, dtype)
+    if code == 1 and whole.shape == (2 * shape[0], shape[1]):
+        return whole.reshape(2, *shape)
+    if code == 2 and whole.shape == (shape[0], 2 * shape[1]):
+        return whole.reshape(shape[0], 2, shape[1]).swapaxes(0, 1)
+    bands = [_band(whole.shape, lane, code, shape, valid) for lane in (0, 1)]
+    return np.stack([whole[band] for band in bands])
 
 
-class CubeInlet(Inlet):
-    """Takes what the lanes pushed: their half boxes side by side, or what lane 0 pushed for code 0."""
-
-    def tile(
-        self,
-        slot: Slot,
-        code: int,
-        shape: tuple[int, ...],
-        dtype: Any,
-        valid: tuple[int, ...],
-        poison: Poison,
-        place: int,
-    ) -> Array:
-        """The whole tile."""
-        if slot.code != code or slot.parts[0].dtype != dtype or (code and self.ring.lanes != 2):
-            raise self.refuse(slot, code, dtype)
-        if code > 2:
-            raise Fault(f"the code {code} does not exist from the lanes to the cube", code="protocol")
-        parts: Sequence[Array] = slot.parts[0] if self.ring.paired else slot.parts
-        if code == 0:
-            tile = parts[0].view()
-        elif parts[0].shape != parts[1].shape or parts[0].dtype != parts[1].dtype:
-            raise Fault("the lanes pushed tiles of different shapes", code="protocol")
-        elif code == 1 and self.ring.paired:
-            tile = slot.parts[0].reshape(-1, parts[0].shape[1])
-        else:
-            tile = np.concatenate((parts[0], parts[1]), axis=_axis(code))
-        if tile.shape != shape:
-            raise Fault(f"pops a tile {list(shape)} from a slot that holds {list(tile.shape)}", code="protocol")
-        return tile
+def cube_view(
+    inlet: Inlet,
+    slot: Slot,
+    code: int,
+    shape: tuple[int, ...],
+    dtype: Any,
+    valid: tuple[int, ...],
+    poison: Poison,
+    place: int,
+) -> Array:
+    """What the lanes pushed: their half boxes side by side, or what lane 0 pushed for code 0."""
+    if slot.code != code or slot.parts[0].dtype != dtype or (code and inlet.ring.lanes != 2):
+        raise inlet.refuse(slot, code, dtype)
+    if code > 2:
+        raise Fault(f"the code {code} does not exist from the lanes to the cube", code="protocol")
+    parts: Sequence[Array] = slot.parts[0] if inlet.ring.paired else slot.parts
+    if code == 0:
+        tile = parts[0].view()
+    elif parts[0].shape != parts[1].shape or parts[0].dtype != parts[1].dtype:
+        raise Fault("the lanes pushed tiles of different shapes", code="protocol")
+    elif code == 1 and inlet.ring.paired:
+        tile = slot.parts[0].reshape(-1, parts[0].shape[1])
+    else:
+        tile = np.concatenate((parts[0], parts[1]), axis=_axis(code))
+    if tile.shape != shape:
+        raise Fault(f"pops a tile {list(shape)} from a slot that holds {list(tile.shape)}", code="protocol")
+    return tile
 
 
 def _bytes(tile: Array) -> int:

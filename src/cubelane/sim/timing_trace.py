@@ -21,6 +21,7 @@ from cubelane.ir.surface import SurfaceOp
 from cubelane.sim.group import Group, Member, Schedule
 from cubelane.sim.machine import Executable, Machine, Stopped
 from cubelane.sim.primitives import Poison
+from cubelane.sim.program import Runnable
 
 OP, ENTER, NEXT, THEN, ELSE = "op", "enter", "next", "then", "else"
 """What a mark says: an op ran, a loop begins, an iteration ended, a branch ended."""
@@ -77,7 +78,8 @@ class Instrumented:
         assert isinstance(body, ast.FunctionDef)
         self.names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         body.body = list(self._marked(body.body))
-        self.code = compile(ast.fix_missing_locations(tree), f"<{emitted.name}>", "exec")
+        code = compile(ast.fix_missing_locations(tree), f"<{emitted.name}>", "exec")
+        self.runnable = Runnable(emitted, code)
 
     def _marked(self, body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         for statement in body:
@@ -137,7 +139,7 @@ class TracedMachine(Machine):
             name = member.program.name
             if name not in self.instrumented:
                 self.instrumented[name] = Instrumented(member.program, self.functions[name])
-            members.append(replace(member, code=self.instrumented[name].code))
+            members.append(replace(member, runnable=self.instrumented[name].runnable))
         group = Group(members, self.memory, self.poison, self.schedule)
         agents = [self._listen(agent.function.__globals__, agent.member, agent.name, agent.lane)
                   for agent in group.agents]  # fmt: skip

@@ -10,8 +10,9 @@ import pytest
 from cubelane import language
 from cubelane.check.compiled import compile_program
 from cubelane.check.kernel_file import Judge
+from cubelane.cli.main import run_command
 from cubelane.report.page import page_data, render, render_compiled
-from tests.report.conftest import example
+from tests.report.conftest import EXAMPLES, example
 from tests.report.test_page import broken, subject
 
 
@@ -161,6 +162,18 @@ def test_overlap_of_a_broken_kernel_is_red(open_page: Any):
     opened.shot("lanes-broken-1280")
     page.get_by_role("tab", name="Verdicts").click()
     assert "✗ fails" in page.locator("#verdicts").inner_text()
+
+
+def test_page_of_a_refused_kernel_shows_how_far_it_came(open_page: Any, tmp_path: Path):
+    file = tmp_path / "refused.html"
+    words = [str(EXAMPLES / "flash_attention.py"), "--mode", "left_right", "-o", str(file), "--format", "json"]
+    assert run_command("report", words) == 1
+    page = open_page(file.read_text(encoding="utf-8")).page
+    for part in ("lanes", "timeline", "memory", "ir", "verdicts"):
+        page.locator(f"#tab-{part}").click()
+    assert "reduces over the split axis" in page.locator("#verdicts").inner_text()
+    page.locator("#verdicts").get_by_role("button", name="line 38").click()
+    assert page.locator("#src-37").get_attribute("aria-selected") == "true"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

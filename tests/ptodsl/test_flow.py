@@ -118,17 +118,30 @@ def test_pointer_carried_through_a_loop():
 
 
 def test_kernel_module_is_called_on_the_machine():
-    @pto.jit(entry=False)
-    def put(x: pto.ptr(pto.i64, "gm"), i: pto.i64):
-        pto.store_scalar(i * 3, x, i)
+    @pto.jit(entry=False, mode="explicit")
+    def add(x: pto.ptr(pto.f32, "ub"), by: pto.f32, *, TIMES: pto.const_expr = 1):
+        with pto.vecscope():
+            full = pto.pset_b32("ALL")
+            pto.vsts(pto.vadds(pto.vlds(x, 0), by * TIMES, full), x, 0, full)
 
-    @pto.jit(kernel_kind="vector")
-    def kernel(out: pto.ptr(pto.i64, "gm")):
-        put(out, 1)
-        put(out, 2)
+    @pto.jit(mode="explicit")
+    def kernel(x: pto.ptr(pto.f32, "gm")):
+        ub = pto.castptr(0, pto.ptr(pto.f32, "ub"))
+        pto.mte_gm_ub(x, ub, 0, 256)
+        pto.set_flag("MTE2", "V")
+        pto.wait_flag("MTE2", "V")
+        add(ub, 2.0)
+        add(ub, 3.0)
+        add(ub, 1.0, TIMES=4)
+        pto.set_flag("V", "MTE3")
+        pto.wait_flag("V", "MTE3")
+        pto.mte_ub_gm(ub, x, 256)
 
+    x = np.arange(64, dtype=np.float32)
+    kernel.compile()(x)
+    np.testing.assert_array_equal(x, np.arange(64) + 9)
     text = kernel.compile().mlir_text()
-    assert text.count("func.call @put") == 2
+    assert text.count("func.call @add(") == 2 and text.count("func.call @add_1(") == 1
 
 
 def test_division_by_zero_is_reported_at_its_line():

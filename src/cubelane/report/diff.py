@@ -1,8 +1,8 @@
 """What passes changed, as unified differences of the program text."""
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 CONTEXT = 2
@@ -36,8 +36,9 @@ def difference(before: str, after: str, old: str, new: str) -> Difference:
     """The difference of two texts; `before` and `after` name them."""
     if old == new:
         return Difference(before, after, ())
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=CONTEXT)
-    return Difference(before, after, tuple(lines)[2:])
+    difflib = import_module("difflib")  # loaded for a difference only: `lower` must start quickly
+    lines: list[str] = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=CONTEXT))
+    return Difference(before, after, tuple(lines[2:]))
 
 
 def lines_of(found: Sequence[Difference]) -> Iterator[tuple[str, str]]:

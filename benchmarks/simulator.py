@@ -1,14 +1,26 @@
-"""The simulated core group running flash attention, against the same algorithm block by block in NumPy."""
+"""The simulated core group running flash attention, against the same algorithm block by block in NumPy.
 
+The yardstick is the golden of the example: blocks of the same size, the same element types, rounded where the kernel
+rounds. Both take turns; what counts is the smallest processor time of each, since other work may share the machine.
+"""
+
+import time
+from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.timing import seconds
 from cubelane.check.compiled import compile_program
 from cubelane.check.execute import Executable, run_group
 from cubelane.check.kernel_file import read_judge, read_program
 
 FLASH = Path(__file__).parents[1] / "examples" / "flash_attention.py"
-ROUNDS = 30
+ROUNDS = 300
+
+
+def processor_seconds(action: Callable[[], object]) -> float:
+    """Processor time of one call."""
+    start = time.process_time()
+    action()
+    return time.process_time() - start
 
 
 def measure(target: str, rounds: int = ROUNDS) -> tuple[float, float, float]:
@@ -23,13 +35,13 @@ def measure(target: str, rounds: int = ROUNDS) -> tuple[float, float, float]:
         raise findings[0]
     ours, floor = float("inf"), float("inf")
     for _ in range(rounds):
-        ours = min(ours, seconds(lambda: run_group(executable, inputs)))
-        floor = min(floor, seconds(lambda: golden(inputs)))
+        ours = min(ours, processor_seconds(lambda: run_group(executable, inputs)))
+        floor = min(floor, processor_seconds(lambda: golden(inputs)))
     return ours, floor, ours / floor
 
 
 def main() -> None:
-    """Prints the ratio for both targets; the goal is 3."""
+    """Prints the ratio for both targets; the goal is 1.5."""
     for target in ("a2a3", "a5"):
         ours, floor, ratio = measure(target)
         print(f"  {target}: simulator {ours * 1e3:.2f} ms, block-wise NumPy {floor * 1e3:.2f} ms, ratio {ratio:.2f}")

@@ -62,6 +62,10 @@ class Parameter:
     dtype: np.dtype[Any]
     owned: bool
 
+    def takes(self, array: Array) -> bool:
+        """Whether an array is just what the type states, with no extent left open."""
+        return array.shape == self.shape and array.dtype == self.dtype
+
 
 class Signature:
     """The parameters of a function, read off once. `owned` names those that must be copies (None: all)."""
@@ -101,18 +105,26 @@ class Signature:
             if len(known) < len(shape):
                 raise _unfit(self.function, f"no array for the parameter {name}")
             return np.zeros(known, parameter.dtype)
-        array = _held(np.array(given[name], copy=True if parameter.owned else None), parameter.dtype)
-        if array is None:
-            wanted, holds = dtype_name(parameter.type_), np.asarray(given[name]).dtype
-            raise _unfit(self.function, f"{name} must hold {wanted}, the array holds {holds}")
-        if len(shape) != array.ndim or not all(
-            _matches(d, n, symbols) for d, n in zip(shape, array.shape, strict=True)
-        ):
-            raise _unfit(self.function, f"{name} must have the shape {list(shape)}, the array has {list(array.shape)}")
+        array = np.array(given[name], copy=True if parameter.owned else None)
+        if not parameter.takes(array):
+            array = self._fitted(parameter, array, symbols)
         if not parameter.owned:
             array = array.view()
             array.flags.writeable = False
         return array
+
+    def _fitted(self, parameter: Parameter, array: Array, symbols: dict[str, int]) -> Array:
+        """An array whose open extents, and element type, must be looked at."""
+        name, shape = parameter.name, parameter.shape or ()
+        held = _held(array, parameter.dtype)
+        if held is None:
+            wanted = dtype_name(parameter.type_)
+            raise _unfit(self.function, f"{name} must hold {wanted}, the array holds {array.dtype}")
+        if len(shape) != array.ndim or not all(
+            _matches(d, n, symbols) for d, n in zip(shape, array.shape, strict=True)
+        ):
+            raise _unfit(self.function, f"{name} must have the shape {list(shape)}, the array has {list(array.shape)}")
+        return held
 
 
 def _matches(extent: int | str, size: int, symbols: dict[str, int]) -> bool:

@@ -48,6 +48,10 @@ _IMAGE_LIMIT = 1 << 18
 """Elements of a tensor up to which it is converted as a whole, which costs less than a launch does anyway."""
 
 
+def _is_tensor(argument: Any) -> bool:
+    return isinstance(argument, np.ndarray)
+
+
 def _base(array: Array) -> int:
     owner: Any = array
     while isinstance(owner.base, np.ndarray):
@@ -75,14 +79,17 @@ class Memory:
         """Forgets the accesses, which come before all that follow. `calls`: arguments, and which may be written."""
         self.log.clear()
         self.images.clear()
-        arrays: list[tuple[Array, bool]] = [
-            (argument, position in writes)
-            for arguments, writes in calls
-            for position, argument in enumerate(arguments)
-            if isinstance(argument, np.ndarray)
-        ]
-        written = {_base(a) for a, writes in arrays if writes}
-        self.constants = {id(a): a for a, _ in arrays if _base(a) not in written and id(a) not in self.undefined}
+        written: set[int] = set()
+        read: dict[int, Array] = {}
+        for arguments, writes in calls:
+            for position, argument in enumerate(arguments):
+                if not _is_tensor(argument):
+                    continue
+                if position in writes:
+                    written.add(_base(argument))
+                elif id(argument) not in self.undefined:
+                    read[id(argument)] = argument
+        self.constants = {key: a for key, a in read.items() if _base(a) not in written}
 
     def image(self, tensor: Array, wide: Any) -> Array:
         """A constant tensor in a wider element type, or as it is if that would take much memory."""

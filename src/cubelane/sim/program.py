@@ -1,7 +1,7 @@
 """An emitted function made ready to run: compiled once, bound to the words of a core for every run."""
 
 from collections.abc import Mapping
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from cubelane.emit.numpy_program import EmittedFunction
@@ -11,15 +11,12 @@ from cubelane.sim.primitives import PURE
 class Runnable:
     """The code of an emitted function."""
 
-    def __init__(self, emitted: EmittedFunction, code: Any = None):
+    def __init__(self, emitted: EmittedFunction, code: CodeType | None = None):
         """`code` is that of the text, perhaps with marks in it."""
         self.emitted = emitted
-        self.code = code or compile(emitted.text, f"<{emitted.name}>", "exec")
+        module: CodeType = code or compile(emitted.text, f"<{emitted.name}>", "exec")
+        self.code = next(c for c in module.co_consts if isinstance(c, CodeType) and c.co_name == emitted.name)
 
     def bind(self, words: Mapping[str, Any]) -> FunctionType:
         """The function with the words of one core."""
-        names = {**PURE, **words}
-        exec(self.code, names)
-        function = names.pop(self.emitted.name)  # it would refer to itself, and outlive its run
-        assert isinstance(function, FunctionType)
-        return function
+        return FunctionType(self.code, {**PURE, **words})

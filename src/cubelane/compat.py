@@ -13,13 +13,18 @@ from types import ModuleType
 ALIASES = {
     "pypto.language": "cubelane.language",
     "pypto.language.distributed": "cubelane.language",
-    "pypto.passes": "cubelane.passes",
-    "pypto.ir": "cubelane.language.nodes",
+    "pypto.passes": "cubelane.dropin.passes",
+    "pypto.ir": "cubelane.dropin.ir",
+    "pypto.ir.pass_manager": "cubelane.dropin.pass_manager",
+    "pypto.backend": "cubelane.dropin.backend",
     "ptodsl": "cubelane.ptodsl",
 }
 """Module of the other package to the module of ours that stands for it."""
 
-MEMBERS = {"pypto.DataType": ("cubelane.language", "DataType")}
+MEMBERS = {
+    "pypto.DataType": ("cubelane.language", "DataType"),
+    "pypto.Error": ("cubelane.ir.diagnostic", "Diagnostic"),
+}
 """Names in the other package that are no modules."""
 
 PACKAGES = ("pypto",)
@@ -55,7 +60,7 @@ def _member_of(package: str) -> Callable[[str], object]:
 
 
 class AliasFinder(MetaPathFinder):
-    """Finds the aliased names, and only those."""
+    """Finds the aliased names; any other name of an aliased package is missing by its name."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -64,19 +69,34 @@ class AliasFinder(MetaPathFinder):
             return ModuleSpec(fullname, _Alias(ALIASES[fullname]))
         if fullname in PACKAGES:
             return ModuleSpec(fullname, _Alias(None), is_package=True)
+        if _is_ours(fullname):
+            raise ModuleNotFoundError(f"cubelane does not provide {fullname}", name=fullname)
         return None
 
 
 _FINDER = AliasFinder()
 
 
+def _is_ours(fullname: str) -> bool:
+    """Whether a module belongs to a package that this process takes from here."""
+    package = sys.modules.get(fullname.partition(".")[0])
+    loader = getattr(getattr(package, "__spec__", None), "loader", None)
+    return "." in fullname and isinstance(loader, _Alias)
+
+
 def install(*, shadow: bool = False) -> None:
-    """Makes the aliases importable in this process; `shadow` puts them before an installed real package."""
+    """Makes the aliases importable in this process.
+
+    A real package that is installed comes first; `shadow` puts the aliases before it, also where it is loaded already.
+    """
     uninstall()
-    if shadow:
-        sys.meta_path.insert(0, _FINDER)
-    else:
+    if not shadow:
         sys.meta_path.append(_FINDER)
+        return
+    sys.meta_path.insert(0, _FINDER)
+    for name in list(sys.modules):
+        if name in ALIASES or name.partition(".")[0] in PACKAGES:
+            del sys.modules[name]
 
 
 def uninstall() -> None:

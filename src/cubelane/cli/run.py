@@ -14,10 +14,11 @@ def main(argv: list[str]) -> int:
     """Runs the command with the script's own arguments."""
     arguments = parser("run", "Run a script; `pypto` resolves to cubelane unless a real one is installed.")
     add_format(arguments)
+    arguments.add_argument("--shadow", action="store_true", help="also where a real pypto is installed")
     arguments.add_argument("script", help="the script")
     arguments.add_argument("rest", nargs="...", help="arguments of the script")
     given = arguments.parse_args(argv)
-    compat.install()
+    compat.install(shadow=given.shadow)
     path = Path(given.script)
     if not path.is_file():
         raise FileNotFoundError(f"no such file: {path}")

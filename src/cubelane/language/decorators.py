@@ -92,7 +92,7 @@ def meaning(value: Any) -> Any:
         return math if value is math else Runtime(ast.Name(value.__name__))
     if number(value) or isinstance(value, str | DataType | Symbol | Form | Enum):
         return value
-    if _is_enum(value):
+    if _is_enum(value) or value is DataType:
         return value
     if is_tuple(value) or is_list(value):
         return tuple(meaning(item) for item in value)

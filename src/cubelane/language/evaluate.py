@@ -208,6 +208,8 @@ class Evaluator:
             return word(node.attr)
         if base is math and node.attr in ("inf", "pi", "e", "tau", "nan"):
             return getattr(math, node.attr)
+        if base is DataType and node.attr in vocabulary.DATA_TYPES:
+            return vocabulary.DATA_TYPES[node.attr]
         if isinstance(base, type) and issubclass(base, Enum) and node.attr in base.__members__:
             return base.__members__[node.attr]
         raise NotConstant

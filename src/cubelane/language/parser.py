@@ -32,6 +32,7 @@ from cubelane.language.functions import Header, HeaderReader, read_function
 from cubelane.language.kernel_module import Program
 from cubelane.language.source import Source, read
 from cubelane.language.templates import Specializer, Template, template_of
+from cubelane.language.vocabulary import DataType
 
 
 @dataclass
@@ -177,6 +178,8 @@ def imported(node: ast.Import | ast.ImportFrom) -> dict[str, Any]:
             names[bound] = Module(())
         elif full == "math":
             names[bound] = math
+        elif isinstance(node, ast.ImportFrom) and alias.name == "DataType":
+            names[bound] = DataType
         else:
             names[bound] = Runtime(node)
     return names

@@ -45,8 +45,9 @@ def main(argv: list[str]) -> int:
 def campaign(given: argparse.Namespace, targets: tuple[str, ...], progress: Progress) -> State:
     """Runs the random kernels."""
     seconds = 60.0 if given.time is None and given.count is None else given.time
+    folder, jobs, scheduler = Path(given.folder), given.jobs, given.scheduler
     run = Campaign(
-        Path(given.folder), given.seed, write_text, seconds, given.count, given.jobs, given.scheduler, targets, progress
+        folder, given.seed, write_text, seconds, given.count, jobs, scheduler, targets=targets, progress=progress
     )
     if given.restart:
         run.state = State(given.seed)

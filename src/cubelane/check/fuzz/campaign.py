@@ -42,6 +42,7 @@ class Block:
 
     seed: int
     first: int
+    count: int = BLOCK
     targets: tuple[str, ...] = tuple(TARGETS)
 
 
@@ -98,7 +99,7 @@ def judged(kernel: Program, targets: Sequence[str], inputs: dict[str, Any] | Non
 def run_block(block: Block) -> BlockResult:
     """Judges all programs of a block."""
     result = BlockResult()
-    for number in range(block.first, block.first + BLOCK):
+    for number in range(block.first, block.first + block.count):
         kernel = program(block.seed, number)
         outcome = judged(kernel, block.targets)
         result.tallies[f"{kernel.family}|{outcome.word}"] += 1
@@ -172,6 +173,8 @@ class Campaign:
     jobs: int = 1
     scheduler: str | None = None
     targets: tuple[str, ...] = tuple(TARGETS)
+    block: int = BLOCK
+    same: int = SAME
     progress: Callable[[str], Any] = lambda text: None
 
     def __post_init__(self) -> None:
@@ -182,11 +185,11 @@ class Campaign:
     def run(self) -> State:
         """The whole run; gives the state at its end. Findings of earlier runs that are gone by now are forgotten."""
         self.state.findings = {p: words for p, words in self.state.findings.items() if self.still_there(Path(p))}
-        before, waiting = self.state.seconds, dict[int, BlockResult]()
+        before, waiting = self.state.seconds, dict[int, tuple[Block, BlockResult]]()
         for block, result in run_all(run_block, self.blocks(), self.jobs, self.scheduler):
-            waiting[block.first] = result
+            waiting[block.first] = block, result
             while self.state.next in waiting:
-                self.take(waiting.pop(self.state.next))
+                self.take(*waiting.pop(self.state.next))
             self.state.seconds = round(before + time.monotonic() - self.start, 1)
             self.write(self.place, self.state.as_text())
             self.progress(self.line())
@@ -197,8 +200,9 @@ class Campaign:
         first = self.state.next
         last = None if self.count is None else first + self.count
         while (last is None or first < last) and (self.seconds is None or time.monotonic() - self.start < self.seconds):
-            yield Block(self.seed, first, self.targets)
-            first += BLOCK
+            size = self.block if last is None else min(self.block, last - first)
+            yield Block(self.seed, first, size, self.targets)
+            first += size
 
     def line(self) -> str:
         """Where the run is, in one line."""
@@ -206,14 +210,14 @@ class Campaign:
         counts = ", ".join(f"{self.state.count(word)} {word}" for word in words)
         return f"{self.state.programs} programs: {counts}"
 
-    def take(self, result: BlockResult) -> None:
+    def take(self, block: Block, result: BlockResult) -> None:
         """A block in its turn: tallies, and its findings made small."""
         self.state.add(result)
-        self.state.next += BLOCK
+        self.state.next += block.count
         for failure in result.failures:
             key = " | ".join(failure.finding.signature)
             self.state.signatures[key] += 1
-            if self.state.signatures[key] <= SAME:
+            if self.state.signatures[key] <= self.same:
                 self.keep(failure)
 
     def keep(self, failure: Failure) -> None:

@@ -151,7 +151,7 @@ class _Check:
         """Runs all passes with all checks; `equal` or the code of the refusal. Raises Found."""
         module = targeted(source.clone(), self.target)
         self.stage = "reading"
-        self.texts(module)
+        self.seen.add(self.texts(module))
         for stage in pipeline.PASSES:
             if not stage.applies_to(module):
                 continue
@@ -185,20 +185,20 @@ class _Check:
         except Exception as problem:
             words = str(problem).strip().splitlines()
             raise self.finding("invalid IR", words[-1] if words else type(problem).__name__, "verify") from problem
-        new = self.texts(module)
+        text = self.texts(module)
         if before is not None:
             for op in lost_ops(before, module):
                 raise self.finding("lost op", f"no core runs {op}", "lost")
-        if new:
+        if text not in self.seen:
             self.meaning(module)
+            self.seen.add(text)
 
-    def texts(self, module: ModuleOp) -> bool:
-        """Both texts of the program come back from their parsers. Whether the program is a new one."""
+    def texts(self, module: ModuleOp) -> str:
+        """Both texts of the program come back from their parsers. Gives the text."""
         try:
             text = language.print_program(module)
             if text in self.seen:
-                return False
-            self.seen.add(text)
+                return text
             difference = structurally_equal(module, language.parse(text, FILE))
             mlir = str(module) if zlib.crc32(text.encode()) % MLIR_EVERY == 0 else ""
             again = str(Parser(shared_context(), mlir).parse_module()) if mlir else ""
@@ -211,7 +211,7 @@ class _Check:
             raise self.finding("text changes the program", difference, "text")
         if again != mlir:
             raise self.finding("MLIR text changes the program", "printed again, it is another text", "mlir")
-        return True
+        return text
 
     def meaning(self, module: ModuleOp) -> None:
         """Runs the program and compares it with what it meant before any pass."""

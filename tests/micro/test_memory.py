@@ -70,7 +70,7 @@ accesses = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(accesses, min_size=2, max_size=12))
 def test_grains_find_the_races_of_single_bytes(program: list[Access]):
     seen: list[Clash] = []
@@ -94,7 +94,7 @@ def test_grains_find_the_races_of_single_bytes(program: list[Access]):
 spans = st.tuples(st.integers(0, 24), st.sampled_from((1, 2, 4))).map(lambda pair: (pair[0] * 4, pair[1] * 16))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(accesses, max_size=6), st.lists(spans, max_size=5), st.lists(spans, max_size=5))
 def test_a_batch_is_its_reads_and_then_its_writes(before: list[Access], reads: list, writes: list):
     def prepared(seen: list[Clash]) -> Memory:

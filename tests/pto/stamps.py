@@ -47,6 +47,7 @@ SAMPLES = {
     **{f"signal {a}": f"pto.sync.set <PIPE_{a}>, 3" for a in ("FIX", "MTE1", "MTE2", "MTE3", "V")},
 }
 NUMBERS = ("n", "len", "zero")
+NUMBERED = ("read", "pure", "query")
 
 
 @cache
@@ -56,13 +57,25 @@ def _empty() -> ModuleOp:
 
 
 @cache
-def _sample(name: str) -> tuple[Operation, tuple[str, ...]]:
-    """An op to clone and the names of its operands; registers come from ops in front of it."""
-    head = "".join(f"    {SAMPLES[n]}\n" for n in ("mask", "load_v")) if name == "store_v" else ""
-    program = parse_pto(module(function(head + f"    {SAMPLES[name]}\n")))
-    (kernel,) = (op for op in program.walk() if isinstance(op, FuncOp))
-    op = next(op for op in reversed(list(kernel.body.block.ops)) if op.name != "func.return")
-    return op, tuple(operand.name_hint or "" for operand in op.operands)
+def _samples() -> dict[str, tuple[Operation, tuple[str, ...]]]:
+    """The ops to copy, by name, each with the names of its operands; all are read as one text."""
+    kernel = next(op for op in parse_pto(module(function(_lines()))).walk() if isinstance(op, FuncOp))
+    ops = list(kernel.body.block.ops)[-len(SAMPLES) - 1 : -1]
+    names = (tuple(operand.name_hint or "" for operand in op.operands) for op in ops)
+    return {name: (op, operands) for name, op, operands in zip(SAMPLES, ops, names, strict=True)}
+
+
+def _lines() -> str:
+    """The samples in order; results that nobody names again get numbers."""
+    lines = []
+    for number, (name, text) in enumerate(SAMPLES.items()):
+        lines.append(f"    {text.replace('%s =', f'%s{number} =') if name in NUMBERED else text}\n")
+    return "".join(lines)
+
+
+@cache
+def _place(line: int) -> FileLineColLoc:
+    return FileLineColLoc(StringAttr("stamped"), IntAttr(line), IntAttr(1))
 
 
 class Stamper:
@@ -136,14 +149,18 @@ class Stamper:
 
     def stamp(self, name: str, block: Block) -> None:
         """Appends a copy of a sample; number operands are drawn anew, ops that run once get an id of their own."""
-        sample, names = _sample(name)
-        op = sample.clone_without_regions({operand: operand for operand in sample.operands})
-        op.operands = [self.operand(n) for n in names]
-        self.append(op, block)
-        if name not in ("pure", "query"):
-            op.attributes["id"] = IntegerAttr(self.count, i64)
+        sample, names = _samples()[name]
+        self.count += 1
+        op = type(sample).create(
+            operands=[self.operand(n) for n in names],
+            result_types=sample.result_types,
+            properties=sample.properties.copy(),
+            attributes={} if name in NUMBERED[1:] else {"id": IntegerAttr(self.count, i64)},
+            location=_place(self.count),
+        )
+        block.add_op(op)
         for result in op.results:
-            if name in ("read", "pure", "query"):
+            if name in NUMBERED:
                 self.numbers.append(result)
             elif name == "load_v":
                 self.registers.append(result)
@@ -152,7 +169,7 @@ class Stamper:
 
     def append(self, op: Operation, block: Block) -> None:
         self.count += 1
-        op.location = FileLineColLoc(StringAttr("stamped"), IntAttr(self.count), IntAttr(1))
+        op.location = _place(self.count)
         block.add_op(op)
 
     def operand(self, name: str) -> SSAValue:

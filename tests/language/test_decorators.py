@@ -81,7 +81,7 @@ def test_nothing_of_a_text_is_executed(tmp_path) -> None:
 
 def test_operations_have_signatures_and_documentation() -> None:
     assert "load" in dir(pl) and "load" in dir(pl.tile)
-    assert str(pl.tile.load.__signature__).startswith("(source, offsets, shapes")
+    assert list(pl.tile.load.__signature__.parameters)[:3] == ["source", "offsets", "shapes"]
     assert "global memory" in (pl.load.__doc__ or "")
     with pytest.raises(AttributeError, match="row_max"):
         pl.tile.row_mux  # noqa: B018

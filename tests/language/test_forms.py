@@ -149,6 +149,7 @@ ACCEPTED: dict[str, str] = {
         "s: pl.Tile[[8, 8], pl.FP32, pl.MemRef(m, pl.const(0, pl.INT64), 256), pl.Mem.Vec] = pl.tile.exp(t)"
     ),
     "1.5 bare string": core("'a comment'"),
+    "1.5 another space": core("s: pl.Tile[[8, 8], pl.FP32, pl.Mem.Mat] = pl.load(x, [0, 0], [8, 8])"),
     # 1.6
     "1.6 at": host(AT.format("")),
     "1.6 at, positional level": host(AT.format("").replace("level=", "")),

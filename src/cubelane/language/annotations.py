@@ -281,6 +281,6 @@ def _settle_tile(inferred: TileType, wanted: TileType, written: frozenset[str], 
     result, d = inferred, wanted.data
     if "memory" in written and wanted.memory is not inferred.memory:
         b, s, f = implicit_layout(wanted.shape, wanted.memory)
-        result = TileType(replace(result.data, memory=wanted.memory, blayout=b, slayout=s, fractal=f))
+        result = result.replaced(memory=wanted.memory, blayout=b, slayout=s, fractal=f)
     facts = {k: getattr(d, k) for k in ("valid", "blayout", "slayout", "fractal", "pad", "address") if k in written}
     return result.replaced(**facts)

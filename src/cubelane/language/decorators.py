@@ -19,7 +19,7 @@ from cubelane.language import vocabulary
 from cubelane.language.body import Definition
 from cubelane.language.errors import ParserSyntaxError
 from cubelane.language.evaluate import Module, Runtime, number
-from cubelane.language.kernel_module import Program
+from cubelane.language.kernel_module import Program, Shown
 from cubelane.language.parser import Written, build, decorated, program_of
 from cubelane.language.source import Source, read
 from cubelane.language.specialize import JitFunction
@@ -29,7 +29,7 @@ from cubelane.language.vocabulary import DataType, Form, Symbol
 LANGUAGE = "cubelane.language"
 
 
-class Kernel:
+class Kernel(Shown):
     """A function decorated with `@pl.function` or `@pl.inline`, to be called by other kernels."""
 
     def __init__(self, definition: Definition, python: Callable[..., Any]):

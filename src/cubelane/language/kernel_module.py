@@ -1,5 +1,7 @@
 """What a decorated kernel is in Python: the module of its program, which can show itself."""
 
+from collections.abc import Container
+from html import escape
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -13,7 +15,23 @@ def as_python(module: ModuleOp) -> str:
     return print_program(module)
 
 
-class Program(ModuleOp):
+class Shown:
+    """What shows itself in a notebook: its text, and the same text as HTML."""
+
+    def as_python(self, prefix: str = "pl", concise: bool = False) -> str:
+        """The text in the language."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return f'<pre class="cubelane">{escape(self.as_python())}</pre>'
+
+    def _repr_mimebundle_(self, include: Container[str] | None = None, exclude: Container[str] = ()) -> dict[str, str]:
+        """The forms a notebook asks for."""
+        forms = {"text/plain": self.as_python(), "text/html": self._repr_html_()}
+        return {k: v for k, v in forms.items() if (include is None or k in include) and k not in (exclude or ())}
+
+
+class Program(Shown, ModuleOp):
     """The module of a program, as the decorators and `parse` give it; an ordinary `builtin.module`."""
 
     @property

@@ -6,13 +6,13 @@ from typing import Any
 
 from cubelane.ir.diagnostic import Location
 from cubelane.language.errors import UnsupportedFeatureError
-from cubelane.language.kernel_module import Program
+from cubelane.language.kernel_module import Program, Shown
 from cubelane.language.parser import Written, build
 from cubelane.language.runner import runner
 from cubelane.language.templates import Specialized, Specializer, Template
 
 
-class JitFunction:
+class JitFunction(Shown):
     """A kernel without types; calling it compiles it for the types of the arguments and runs it on the simulator.
 
     Arrays are those of NumPy, of torch, or whatever offers `__array__` or DLPack. Arguments of `pl.Out` and `pl.InOut`
@@ -30,6 +30,10 @@ class JitFunction:
     def location(self) -> Location:
         """Where the kernel is defined."""
         return self.specializer.place()
+
+    def as_python(self, prefix: str = "pl", concise: bool = False) -> str:
+        """The kernel as written: without arguments it has no types."""
+        return ast.unparse(self.template.node) + "\n"
 
     def options(self) -> dict[str, Any]:
         """`target=` and `mode=` of the decorator."""

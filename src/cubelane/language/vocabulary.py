@@ -4,7 +4,7 @@ Nothing here touches the IR, so that importing the language is cheap. The body o
 never executed; what is executed when a kernel file is imported (annotations, constants, decorators) ends up here.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, NoReturn, cast
@@ -345,29 +345,92 @@ class MemRef:
     slots: int | None = None
 
 
-def _only_read(word: str, doc: str) -> Callable[..., Any]:
-    """A word that means something inside a kernel only; calling it elsewhere says so."""
-
-    def word_(*arguments: Any, **keywords: Any) -> NoReturn:
-        raise TypeError(f"pl.{word} means something inside a kernel only; kernels are read, not executed")
-
-    word_.__name__ = word_.__qualname__ = word
-    word_.__doc__ = doc
-    return word_
+def _outside(word: str) -> NoReturn:
+    """What a word that means something inside a kernel only says elsewhere."""
+    raise TypeError(f"pl.{word} means something inside a kernel only; kernels are read, not executed")
 
 
-at = _only_read("at", "`with pl.at(level=pl.Level.CORE_GROUP, optimizations=[...], name_hint=...)`: one core group.")
-split = _only_read("split", "`pl.split(pl.SplitMode.UP_DOWN)`: share the vector work out between the two lanes.")
-cross_core_slot = _only_read("cross_core_slot", "`pl.cross_core_slot(slot_num=N)`: the number of slots of every ring.")
-split_aiv = _only_read("split_aiv", "`for lane in pl.split_aiv(2, mode=...)`: both lanes run the body.")
-range_ = _only_read("range", "`pl.range(stop)`, `pl.range(start, stop, step, init_values=(...))`: a counted loop.")
-parallel = _only_read("parallel", "A counted loop whose iterations do not depend on each other.")
-unroll = _only_read("unroll", "A counted loop with constant bounds that is unrolled.")
-pipeline = _only_read("pipeline", "`pl.pipeline(..., stage=N)`: a counted loop whose iterations overlap.")
-while_ = _only_read("while_", "`for (a, b) in pl.while_(init_values=(a0, b0))`: a loop with a condition (pl.cond).")
-cond = _only_read("cond", "The condition of a `pl.while_` loop; its first statement.")
-yield_ = _only_read("yield_", "`x = pl.yield_(v)`: the value a loop carries on, or the value of an if.")
-const = _only_read("const", "`pl.const(value, dtype)`: a constant of a stated type.")
-static_print = _only_read("static_print", "Prints while the kernel is read.")
-static_assert = _only_read("static_assert", "Checks a constant condition while the kernel is read.")
-func_attr = _only_read("func_attr", '`pl.func_attr({"split": pl.SplitMode.UP_DOWN})`: facts of the function.')
+def at(
+    level: Level,
+    *,
+    optimizations: Sequence[Any] = (),
+    name_hint: str | None = None,
+    windowize: bool = False,
+) -> Any:
+    """`with pl.at(level=pl.Level.CORE_GROUP, optimizations=[...], name_hint=...)`: one core group."""
+    _outside("at")
+
+
+def split(mode: SplitMode) -> Any:
+    """`pl.split(pl.SplitMode.UP_DOWN)`: share the vector work out between the two lanes."""
+    _outside("split")
+
+
+def cross_core_slot(*, slot_num: int) -> Any:
+    """`pl.cross_core_slot(slot_num=N)`: the number of slots of every ring."""
+    _outside("cross_core_slot")
+
+
+def split_aiv(lanes: int, *, mode: SplitMode) -> Any:
+    """`for lane in pl.split_aiv(2, mode=...)`: both lanes run the body."""
+    _outside("split_aiv")
+
+
+def spmd(blocks: Any, *, name_hint: str | None = None, optimizations: Sequence[Any] = ()) -> Any:
+    """`for i in pl.spmd(n)`: the body is a scope of its own for every block."""
+    _outside("spmd")
+
+
+def range_(*bounds: Any, init_values: Sequence[Any] = (), attrs: dict[str, Any] | None = None) -> Any:
+    """`pl.range(stop)`, `pl.range(start, stop, step, init_values=(...))`: a counted loop."""
+    _outside("range")
+
+
+def parallel(*bounds: Any, init_values: Sequence[Any] = (), attrs: dict[str, Any] | None = None) -> Any:
+    """A counted loop whose iterations do not depend on each other."""
+    _outside("parallel")
+
+
+def unroll(*bounds: Any, attrs: dict[str, Any] | None = None) -> Any:
+    """A counted loop with constant bounds that is unrolled."""
+    _outside("unroll")
+
+
+def pipeline(*bounds: Any, stage: int, init_values: Sequence[Any] = (), attrs: dict[str, Any] | None = None) -> Any:
+    """`pl.pipeline(..., stage=N)`: a counted loop whose iterations overlap."""
+    _outside("pipeline")
+
+
+def while_(*, init_values: Sequence[Any]) -> Any:
+    """`for (a, b) in pl.while_(init_values=(a0, b0))`: a loop with a condition (pl.cond)."""
+    _outside("while_")
+
+
+def cond(condition: Any) -> None:
+    """The condition of a `pl.while_` loop; its first statement."""
+    _outside("cond")
+
+
+def yield_(*values: Any) -> Any:
+    """`x = pl.yield_(v)`: the value a loop carries on, or the value of an if."""
+    _outside("yield_")
+
+
+def const(value: int | float | bool, dtype: DataType) -> Any:
+    """`pl.const(value, dtype)`: a constant of a stated type."""
+    _outside("const")
+
+
+def static_print(*values: Any) -> None:
+    """Prints while the kernel is read."""
+    _outside("static_print")
+
+
+def static_assert(condition: Any, message: str = "") -> None:
+    """Checks a constant condition while the kernel is read."""
+    _outside("static_assert")
+
+
+def func_attr(facts: dict[str, Any]) -> None:
+    """`pl.func_attr({"split": pl.SplitMode.UP_DOWN})`: facts of the function."""
+    _outside("func_attr")

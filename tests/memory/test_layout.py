@@ -1,4 +1,4 @@
-"""Where cells lie: the arithmetic of the passes against the index tables of the machine, which are made in another way."""
+"""Where cells lie: the arithmetic of the passes against index tables that are made in another way."""
 
 import numpy as np
 import pytest

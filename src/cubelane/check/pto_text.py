@@ -5,6 +5,7 @@ The host's part comes from the tile-level program, what runs on the cores from t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -14,13 +15,15 @@ from cubelane.analysis.tensor_handles import TensorHandles
 from cubelane.check.compiled import CompiledKernel, Verdict
 from cubelane.check.kernel_file import Judge
 from cubelane.emit.numpy_program import EmittedFunction
-from cubelane.emit.pto_numpy import Signature, read_function
+from cubelane.emit.pto_numpy import MACHINE, Signature, read_function
 from cubelane.emit.pto_program import pto_texts
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import functions_of, target_name
 from cubelane.ir.pto.text import read_pto
 from cubelane.ir.types import TensorType
+from cubelane.sim import tile_memory
 from cubelane.sim.machine import Executable
+from cubelane.sim.program import Runnable
 from cubelane.targets import TARGETS
 
 
@@ -96,16 +99,26 @@ def judge_text(compiled: CompiledKernel, judge: Judge | None = None, *, seed: in
     return TextVerdict(compiled.judge(judge, seed=seed, program=program), modules=len(texts))
 
 
+class _OnMemories(Runnable):
+    """A function that works on the memories of its core."""
+
+    def bind(self, words: Mapping[str, Any]) -> FunctionType:
+        return super().bind({**words, **{name: getattr(tile_memory, name) for name in MACHINE}})
+
+
 class PtoExecutable(Executable):
     """The final program with the cores' part read from PTO text."""
 
     def __init__(self, module: ModuleOp, texts: Mapping[str, str] | None = None):
+        self._read = read_texts(module, pto_texts(module) if texts is None else texts)
         super().__init__(module)
-        for name, program in read_texts(module, pto_texts(module) if texts is None else texts).items():
-            self.programs[name] = program
-            self.code[name] = _compiled(program)
         self.pairs = set[str]()
 
-
-def _compiled(program: EmittedFunction) -> Any:
-    return compile(program.text, f"<{program.name}>", "exec")
+    def runnable(self, name: str, paired: bool = False) -> Runnable:
+        """A function of a core as the text has it; one of the host as the program has it."""
+        if name not in self._read:
+            return super().runnable(name, paired)
+        key = name, False
+        if key not in self._runnables:
+            self._runnables[key] = _OnMemories(self._read[name])
+        return self._runnables[key]

@@ -31,7 +31,8 @@ from cubelane.ir.types import TileType
 from cubelane.targets import Target
 
 CODE = "pto-reading"
-HEAD = ("from cubelane.sim.tile_memory import TileMemory, TileSpec, Window, place, view",)
+MACHINE = ("TileMemory", "TileSpec", "Window", "place", "view")
+"""What an emitted program asks for besides the words of its core: names of `sim/tile_memory.py`."""
 WORDS = {
     "__pypto_spmd_subblock_idx": "lane()",
     "__pypto_spmd_block_idx": "block()",
@@ -59,7 +60,7 @@ class Reader:
     def __init__(self, function: FuncOp, target: Target, signature: Signature):
         self.function, self.target, self.signature = function, target, signature
         self.names = Names()
-        self.names.taken |= {"m", "TileMemory", "TileSpec", "Window", "place", "view"}
+        self.names.taken |= {"m", *MACHINE}
         self.text: dict[SSAValue, str] = {}
         self.specs: dict[str, str] = {}
         self.out: list[str] = []
@@ -101,8 +102,6 @@ class Reader:
 
     def read(self) -> EmittedFunction:
         """The function as Python."""
-        for line in HEAD:
-            self._line(line, self.function)
         name = self.function.sym_name.data
         self.host = [self.names.fresh(n) for n in self.signature.names]
         self._line(f"def {name}({', '.join(self.host)}):", self.function)
@@ -131,10 +130,10 @@ class Reader:
             self.text[argument] = word
 
     def _specs(self) -> None:
-        """The layouts of tiles, once each, above the function."""
-        lines = [f"{name} = {text}" for text, name in self.specs.items()]
-        self.out[len(HEAD) : len(HEAD)] = lines
-        self.lines[len(HEAD) : len(HEAD)] = [Line() for _ in lines]
+        """The layouts of tiles, once each, at the top of the function."""
+        lines = [f"    {name} = {text}" for text, name in self.specs.items()]
+        self.out[1:1] = lines
+        self.lines[1:1] = [Line() for _ in lines]
 
     # --- lines -----------------------------------------------------------------------------------------------
 

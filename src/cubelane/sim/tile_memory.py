@@ -129,7 +129,11 @@ class Handle:
 
 @dataclass
 class TileMemory:
-    """The memories of one core. `poison` makes arrays of undefined cells."""
+    """The memories of one core. `poison` makes arrays of undefined cells.
+
+    Where nobody wrote yet all bits are set, which is no number in any type of floats; in a second run with other
+    undefined cells the bytes are others too.
+    """
 
     poison: Callable[[Sequence[int], Any], Array]
     sizes: dict[str, int]
@@ -138,7 +142,9 @@ class TileMemory:
     taken: dict[int, deque[tuple[Array, Handle]]] = field(default_factory=dict[int, deque[tuple[Array, Handle]]])
 
     def __post_init__(self) -> None:
-        self.spaces = {name: self.poison((size,), np.uint8) for name, size in self.sizes.items()}
+        self.poison((1,), np.uint8)  # undefined bytes can be read as whole numbers, which do not show
+        byte = 0xFF if np.isnan(self.poison((1,), np.float32)[0]) else 0x4B
+        self.spaces = {name: np.full(size, byte, np.uint8) for name, size in self.sizes.items()}
 
     def reserve(self, space: str, base: int, size: int) -> int:
         """Bytes that belong to the slots of a ring."""

@@ -10,7 +10,7 @@ from cubelane.ir.kernel import FunctionKind, kind_of
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import ReserveBufferOp
 from cubelane.ir.types import MemorySpace
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_of
 from cubelane.targets import Target
 
 Range = tuple[int, int]
@@ -54,7 +54,7 @@ def address_plan(function: FuncOp, buffers: TileBuffers, target: Target) -> Addr
 
 def _place_rings(function: FuncOp, plan: AddressPlan, step: int) -> list[Range]:
     """Rings whose base the author left open lie one behind the other, around those with a stated base."""
-    ops = [op for op in ops_in(function) if isinstance(op, ReserveBufferOp)]
+    ops = ops_of(function, ReserveBufferOp)
     taken: list[Range] = []
     for op in ops:
         base, size = python_value(op.base), python_value(op.size)

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from cubelane.analysis.address_plan import AddressPlan, home_space
+from cubelane.analysis.address_plan import home_space
 from cubelane.analysis.tile_buffers import Buffer, TileBuffers, peak
 from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of, target_name
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import InitializePipeOp, ReserveBufferOp
 from cubelane.ir.types import MemorySpace
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_of
 from cubelane.targets import TARGETS, Target
 
 KIB = 1024
@@ -148,10 +148,8 @@ def budget(module: ModuleOp) -> list[Usage]:
     return rows
 
 
-def usages(
-    function: FuncOp, target: Target, buffers: TileBuffers | None = None, plan: AddressPlan | None = None
-) -> list[Usage]:
-    """The rows of one program; with a plan of its addresses, the gaps that it leaves count too."""
+def usages(function: FuncOp, target: Target, buffers: TileBuffers | None = None) -> list[Usage]:
+    """The rows of one program. Who knows the addresses sets `reach`, so that the gaps between tiles count too."""
     home = home_space(function)
     all_buffers = buffers or TileBuffers(function, target)
     by_space: dict[MemorySpace, list[Buffer]] = {}
@@ -168,7 +166,6 @@ def usages(
             target.capacity.get(space, 0),
             peak(members, all_buffers),
             rings if space is home else [],
-            0 if plan is None else plan.high_water(space),
         )
         for space, members in by_space.items()
     ]
@@ -178,15 +175,13 @@ def rings_of(function: FuncOp) -> Iterator[RingBytes]:
     """The rings whose slots lie in this core's memory."""
     sizes = {
         buffer: python_value(op.slot_size)
-        for op in ops_in(function)
-        if isinstance(op, InitializePipeOp)
+        for op in ops_of(function, InitializePipeOp)
         for buffer in (op.c2v_buffer, op.v2c_buffer)
     }
-    for op in ops_in(function):
-        if isinstance(op, ReserveBufferOp):
-            size = python_value(op.size)
-            slot = sizes.get(op.result) or size
-            yield RingBytes(python_value(op.buffer_name), slot, max(size // slot, 1), Location.of(op))
+    for op in ops_of(function, ReserveBufferOp):
+        size = python_value(op.size)
+        slot = sizes.get(op.result) or size
+        yield RingBytes(python_value(op.buffer_name), slot, max(size // slot, 1), Location.of(op))
 
 
 def findings(module: ModuleOp) -> list[Diagnostic]:

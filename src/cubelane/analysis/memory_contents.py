@@ -11,21 +11,24 @@ from typing import NamedTuple
 
 from xdsl.dialects import scf
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from cubelane.analysis.tile_buffers import bytes_of
 from cubelane.analysis.tile_lifetimes import is_view, may_take, viewed
 from cubelane.analysis.value_flow import joins_of, terminator
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import FunctionKind, kind_of
+from cubelane.ir.narrowing import is_one, is_result
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import ReserveBufferOp
 from cubelane.ir.traits import InPlace, Splits, has_trait, trait_of
 from cubelane.ir.types import MemorySpace, TileType
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_of
 from cubelane.targets import Target
 
 CODE = "memory-address"
+HANDED_ON = (scf.YieldOp, scf.ConditionOp)
+"""Ends of blocks: what they hand on is judged where it arrives."""
 
 
 class Extent(NamedTuple):
@@ -46,8 +49,8 @@ State = dict[SSAValue, Extent]
 
 def shown_by(value: SSAValue) -> SSAValue:
     """The tile whose bytes a view shows; the tile itself if it is no view."""
-    while isinstance(value.owner, Operation) and is_view(value.owner):
-        value = viewed(value.owner)
+    while is_result(value) and is_view(value.op):
+        value = viewed(value.op)
     return value
 
 
@@ -62,19 +65,19 @@ class MemoryContents:
     def __post_init__(self) -> None:
         self._rings = list(self._reserved())
         self._seen: set[tuple[Operation, str]] = set()
+        self._extents: dict[SSAValue, Extent | None] = {}
         self._block(self.function.body.block, {})
 
     def _reserved(self) -> Iterator[Extent]:
         home = MemorySpace.MAT if kind_of(self.function) is FunctionKind.AIC else MemorySpace.VEC
         taken: list[Extent] = []
-        for op in ops_in(self.function):
-            if isinstance(op, ReserveBufferOp):
-                base = python_value(op.base)
-                ring = Extent(home, base, base + python_value(op.size))
-                if base < 0 or any(ring.meets(other) for other in taken):
-                    self._find(op, f"the ring {python_value(op.buffer_name)} has no place of its own")
-                taken.append(ring)
-                yield ring
+        for op in ops_of(self.function, ReserveBufferOp):
+            base = python_value(op.base)
+            ring = Extent(home, base, base + python_value(op.size))
+            if base < 0 or any(ring.meets(other) for other in taken):
+                self._find(op, f"the ring {python_value(op.buffer_name)} has no place of its own")
+            taken.append(ring)
+            yield ring
 
     def _find(self, op: Operation, message: str) -> None:
         if (op, message) not in self._seen:
@@ -85,7 +88,11 @@ class MemoryContents:
 
     def _extent(self, value: SSAValue) -> Extent | None:
         """The bytes of a tile that has an address."""
-        kind = value.type
+        if value not in self._extents:
+            self._extents[value] = self._extent_of(value.type)
+        return self._extents[value]
+
+    def _extent_of(self, kind: Attribute) -> Extent | None:
         if not isinstance(kind, TileType) or kind.address is None or kind.memory is None:
             return None
         return Extent(kind.memory, kind.address, kind.address + bytes_of(kind, self.target))
@@ -116,9 +123,12 @@ class MemoryContents:
 
     def _leaf(self, state: State, op: Operation) -> None:
         trait = trait_of(op, Splits)
-        lent = [getattr(op, name, None) for name in (trait.scratch if trait is not None else ())]
-        scratch = [v for v in op.operands if isinstance(v.type, TileType) and any(v is s for s in lent)]
-        read = [v for v in op.operands if isinstance(v.type, TileType) and not any(v is s for s in lent)]
+        read = [v for v in op.operands if isinstance(v.type, TileType)]
+        scratch: list[SSAValue] = []
+        if trait is not None and trait.scratch:
+            lent = [getattr(op, name, None) for name in trait.scratch]
+            scratch = [v for v in read if any(v is s for s in lent)]
+            read = [v for v in read if not any(v is s for s in lent)]
         for value in read:
             self._read(state, op, value)
         for value in (*scratch, *op.results):
@@ -146,13 +156,16 @@ class MemoryContents:
 
     def _block(self, block: Block, state: State) -> None:
         for op in block.ops:
-            if isinstance(op, scf.ForOp):
+            if not op.regions:
+                if not is_view(op) and not is_one(op, HANDED_ON):
+                    self._leaf(state, op)
+            elif isinstance(op, scf.ForOp):
                 self._for(op, state)
             elif isinstance(op, scf.IfOp):
                 self._if(op, state)
             elif isinstance(op, scf.WhileOp):
                 self._while(op, state)
-            elif not is_view(op) and not isinstance(op, scf.YieldOp | scf.ConditionOp):
+            else:
                 self._leaf(state, op)
 
     def _arrive(self, state: State, op: Operation, source: Operation) -> None:

@@ -12,7 +12,7 @@ from xdsl.irdl import IRDLOperation
 
 from cubelane.analysis.value_flow import arrives_at
 from cubelane.ir.surface import Kind, SurfaceOp
-from cubelane.ir.traits import Spaces, trait_of
+from cubelane.ir.traits import Spaces, trait_of, trait_of_class
 from cubelane.ir.types import DTYPES, MemorySpace, TileType
 
 STORED_FROM_ACC = frozenset(DTYPES[name] for name in ("INT32", "FP32", "FP16", "BF16"))
@@ -24,7 +24,7 @@ Allowed = tuple[MemorySpace, ...]
 @cache
 def constraints(kind: type[Operation]) -> tuple[tuple[int, Allowed], ...]:
     """Positions of the operands that an op class takes from some spaces only, with these spaces."""
-    spaces = trait_of(kind, Spaces)
+    spaces = trait_of_class(kind, Spaces)
     if spaces is None or not issubclass(kind, IRDLOperation):
         return ()
     names = [name for name, _ in kind.get_irdl_definition().operands]

@@ -1,6 +1,5 @@
 """What a split rule sees of an op, and the words it answers with (see split_rules)."""
 
-from functools import cache
 from typing import Protocol, cast
 
 from xdsl.ir import Operation, SSAValue
@@ -20,14 +19,9 @@ from cubelane.ir.traits import Splits, trait_of
 from cubelane.ir.types import SplitMode, TileType
 
 
-@cache
-def _declared(kind: type[Operation]) -> Splits | None:
-    return trait_of(kind, Splits)
-
-
 def splits_of(op: Operation) -> Splits | None:
-    """What an op declares about being split, looked up once per op class."""
-    return _declared(type(op))
+    """What an op declares about being split."""
+    return trait_of(op, Splits)
 
 
 class Axes(Protocol):

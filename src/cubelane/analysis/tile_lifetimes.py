@@ -7,6 +7,7 @@ op reads at its even position and writes at the odd one behind it.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import IfOp
@@ -21,7 +22,7 @@ from cubelane.analysis.tile_layout import (
 )
 from cubelane.analysis.value_flow import joins_of
 from cubelane.ir.tile.channel import PopOp
-from cubelane.ir.traits import Cost, CostClass, InPlace, Overwrites, Split, Splits, has_trait, trait_of
+from cubelane.ir.traits import Cost, CostClass, InPlace, Overwrites, Split, Splits, has_trait, trait_of, trait_of_class
 from cubelane.ir.types import TileType
 
 Segment = tuple[int, int]
@@ -74,10 +75,15 @@ class Content:
         return self.meets(other) or other in self.clobbers or self in other.clobbers
 
 
+@cache
+def _shows(kind: type[Operation]) -> bool:
+    cost = trait_of_class(kind, Cost)
+    return trait_of_class(kind, InPlace) is not None and cost is not None and cost.cost is CostClass.FREE
+
+
 def is_view(op: Operation) -> bool:
     """Whether the op shows the content of its operand and writes nothing."""
-    cost = trait_of(op, Cost)
-    return has_trait(op, InPlace) and cost is not None and cost.cost is CostClass.FREE
+    return _shows(op.__class__)
 
 
 def viewed(op: Operation) -> SSAValue:

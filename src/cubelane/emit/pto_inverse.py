@@ -21,12 +21,11 @@ from cubelane.ir.diagnostic import refuse
 from cubelane.ir.pto.attrs import CmpAttr, RoundModeAttr
 from cubelane.ir.pto.op import PtoOp
 from cubelane.ir.pto.types import LAYOUT_DEFAULTS, F4E2M1x2Type, F8E8M0Type, TileFields
-from cubelane.ir.surface import OPERAND_KINDS, REQUIRED, Kind, SurfaceOp, python_value
+from cubelane.ir.surface import OPERAND_KINDS, REQUIRED, Bound, Kind, SurfaceOp, python_value
 from cubelane.ir.tile import Tile
 from cubelane.ir.tile.masks import COMPARISONS
 from cubelane.ir.traits import Meaning, PtoSpelling
 from cubelane.ir.types import DYNAMIC, Layout, TileType
-from cubelane.passes.tile.placement import make
 
 _SPACES = {space: memory for memory, space in reversed(SPACES.items())}
 _ELEMENTS: dict[Attribute, Attribute] = {F8E8M0Type(): Float8E8M0FNUType(), F4E2M1x2Type(): Float4E2M1FNType()}
@@ -131,7 +130,7 @@ def as_tile_op(op: PtoOp, types: Sequence[Attribute], result: TileType) -> Surfa
     for attribute, value in op.attributes.items():
         if attribute in facts:
             arguments[facts[attribute]] = _value(value)
-    made = make(kind, arguments, result)
+    made = kind.from_call(Bound(arguments), result)
     block.add_op(made)
     return made
 

@@ -15,6 +15,8 @@ class Affinity(Enum):
     SHARED = "shared"
     MIXED = "mixed"
 
+    __hash__ = object.__hash__
+
     def combine(self, other: "Affinity") -> "Affinity":
         """The affinity of a compound that holds both: SHARED is neutral, two different cores are MIXED."""
         if self is other or other is Affinity.SHARED:

@@ -1,15 +1,14 @@
 """What a user is told: a located message, why, and what to write instead (design chapter 6)."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 from xdsl.ir import Operation
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
     """A place in the user's text: file name, line (1-based), column (1-based); line 0 is unknown."""
 
     file: str = "<unknown>"
@@ -65,7 +64,7 @@ class Diagnostic(Exception):
             "severity": "error",
             "code": self.code,
             "message": self.message,
-            "location": asdict(self.location),
+            "location": self.location._asdict(),
             "notes": list(self.notes),
             "instead": self.instead,
         }

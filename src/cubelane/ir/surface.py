@@ -5,19 +5,29 @@ property of the op, or a fact of the result type (shape, dtype, memory space), w
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar, cast
+from functools import cache, lru_cache
+from typing import Any, ClassVar, NamedTuple
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, i1, i64
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    i1,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.narrowing import is_list, is_tuple
-from cubelane.ir.traits import Trait, trait_of
+from cubelane.ir.narrowing import is_list, is_tuple, is_value
+from cubelane.ir.traits import Trait, trait_of_class
 from cubelane.ir.types import DYNAMIC, TileType
 
 
@@ -44,6 +54,9 @@ class Kind(Enum):
     ROUND = "a rounding mode (property)"
     LAYOUT = "a tensor layout (of the result)"
 
+    __hash__ = object.__hash__
+    """Members are one of a kind; the hash of an Enum is a call of Python code."""
+
 
 OPERAND_KINDS = frozenset({Kind.VALUE, Kind.SCALAR, Kind.INDEX, Kind.INDICES, Kind.EXTENTS})
 PROPERTY_KINDS = frozenset({Kind.INT, Kind.INTS, Kind.BOOL, Kind.NUMBER, Kind.TEXT, Kind.ROUND, Kind.PAD_TEXT})
@@ -59,8 +72,7 @@ class _Required:
 REQUIRED: Any = _Required()
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter of a DSL call. `keyword` ones are printed by keyword; `default` REQUIRED means mandatory."""
 
     name: str
@@ -136,7 +148,7 @@ class SurfaceOp(IRDLOperation):
     @classmethod
     def get_trait(cls, trait: type[Trait] | Trait) -> Trait | None:
         """The declared trait, from a table (passes ask for traits of every op)."""
-        return trait_of(cls, trait) if isinstance(trait, type) else super().get_trait(trait)
+        return trait_of_class(cls, trait) if isinstance(trait, type) else super().get_trait(trait)
 
     @classmethod
     def result_type(cls, call: Bound) -> Attribute | None:
@@ -149,25 +161,22 @@ class SurfaceOp(IRDLOperation):
     @classmethod
     def from_call(cls, call: Bound, result_type: Attribute | None = None) -> "SurfaceOp":
         """The op for bound arguments; the result type is inferred unless given."""
-        operands: list[SSAValue | Sequence[SSAValue]] = []
+        operands: list[SSAValue] = []
+        sizes: list[int] = []
         properties: dict[str, Attribute] = {}
         for parameter in cls.PARAMETERS:
-            value = call.get(parameter.name)
+            value = call.values.get(parameter.name)
             if parameter.kind in OPERAND_KINDS:
-                variadic = parameter.kind in (Kind.INDICES, Kind.EXTENTS)
-                optional = parameter.default is not REQUIRED and not variadic
-                if optional:
-                    operands.append([] if value is None else [value])
-                else:
-                    operands.append([] if value is None else value)
+                values = _as_list(value)
+                operands += values
+                sizes.append(len(values))
             elif parameter.kind in PROPERTY_KINDS and value is not None:
                 properties[parameter.name] = as_property(value)
+        if _is_segmented(cls):
+            properties[AttrSizedOperandSegments.attribute_name] = _segments(tuple(sizes))
         inferred = result_type if result_type is not None else unplaced(cls.result_type(call))
-        return cls(
-            operands=operands,
-            properties=properties,
-            result_types=[] if inferred is None else [inferred],
-        )
+        # `create` takes everything as it is; the constructor would work out from the declaration what is known here
+        return cls.create(operands=operands, properties=properties, result_types=[] if inferred is None else [inferred])
 
     def bound(self) -> Bound:
         """The arguments this op was made of, read back from operands, properties and result type."""
@@ -194,10 +203,29 @@ class SurfaceOp(IRDLOperation):
             raise VerifyException(f"{self.name}: result is {actual}, the operands give {expected}")
 
 
+def _as_list(value: Any) -> list[SSAValue]:
+    """The values of one operand parameter, which may be left out or a list."""
+    if value is None:
+        return []
+    return [value] if is_value(value) else list(value)
+
+
+@cache
+def _is_segmented(kind: type[SurfaceOp]) -> bool:
+    """Whether an op class counts its operands per parameter."""
+    return any(isinstance(option, AttrSizedOperandSegments) for option in kind.get_irdl_definition().options)
+
+
+@cache
+def _segments(sizes: tuple[int, ...]) -> Attribute:
+    return DenseArrayBase.from_list(i32, sizes)
+
+
 def unplaced(type_: Attribute | None) -> Attribute | None:
     """A type as a rule gives it: without the address of the operand it was made from."""
-    placed = isinstance(type_, TileType) and type_.address is not None
-    return type_.replaced(address=None) if placed else type_
+    if isinstance(type_, TileType) and type_.address is not None:
+        return type_.replaced(address=None)
+    return type_
 
 
 def agrees(actual: Attribute, expected: Attribute) -> bool:
@@ -215,12 +243,10 @@ def agrees(actual: Attribute, expected: Attribute) -> bool:
 
 def as_property(value: Any) -> Attribute:
     """A Python number, truth value or string as an attribute."""
+    if value.__class__ in (int, bool, str):
+        return _plain_property(value, value.__class__)
     if isinstance(value, Attribute):
         return value
-    if isinstance(value, bool):
-        return BoolAttr.from_bool(value)
-    if isinstance(value, int):
-        return IntegerAttr(value, 64)
     if isinstance(value, float):
         return FloatAttr(value, 64)
     if isinstance(value, Enum):
@@ -230,18 +256,33 @@ def as_property(value: Any) -> Attribute:
     return StringAttr(value)
 
 
+@lru_cache(maxsize=1024)
+def _plain_property(value: int | str, kind: type[int | str]) -> Attribute:
+    """The attribute of a number, truth value or string, made once; `kind` tells 1 from True."""
+    if isinstance(value, str):
+        return StringAttr(value)
+    return BoolAttr.from_bool(bool(value)) if kind is bool else IntegerAttr(value, 64)
+
+
 def python_value(attribute: Attribute | None) -> Any:
     """The Python value of a property; None where it is absent."""
-    if isinstance(attribute, IntegerAttr):
-        number = cast("IntegerAttr[Any]", attribute)
-        return bool(number.value.data) if number.type == i1 else number.value.data
-    if isinstance(attribute, FloatAttr):
-        return attribute.value.data
-    if isinstance(attribute, StringAttr):
-        return attribute.data
-    if isinstance(attribute, DenseArrayBase):
-        return tuple(cast("DenseArrayBase[Any]", attribute).get_values())
-    return attribute
+    read = _READERS.get(attribute.__class__)
+    return attribute if read is None else read(attribute)
+
+
+def _read_integer(attribute: Any) -> int | bool:
+    kind, number = attribute.type, attribute.value.data
+    one_bit = kind.__class__ is IntegerType and kind.width.data == 1 and kind == i1
+    return bool(number) if one_bit else number
+
+
+_READERS: dict[type, Callable[[Any], Any]] = {
+    IntegerAttr: _read_integer,
+    FloatAttr: lambda attribute: attribute.value.data,
+    StringAttr: lambda attribute: attribute.data,
+    DenseArrayBase: lambda attribute: tuple(attribute.get_values()),
+}
+"""How the Python value of an attribute is read, by its class."""
 
 
 RESULT_FACTS: dict[Kind, Callable[[Any], Any]] = {

@@ -6,7 +6,7 @@ and fails on a missing one.
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 from xdsl.ir import Operation
 from xdsl.traits import OpTrait
@@ -16,24 +16,28 @@ from cubelane.ir.types import MemorySpace, TileType
 
 Trait = TypeVar("Trait", bound=OpTrait)
 
-_DECLARED: dict[tuple[type[Operation], type[OpTrait]], OpTrait | None] = {}
+_DECLARED: dict[tuple[type[Operation], type[OpTrait]], Any] = {}
 
 
-def trait_of(op: Operation | type[Operation], kind: type[Trait]) -> Trait | None:
+def trait_of(op: Operation, kind: type[Trait]) -> Trait | None:
     """The trait of a kind that an op declares, None where it declares none.
 
     The answer of `op.get_trait(kind)`, found once per op class: xDSL's own search tries every trait every time.
     """
-    key = (op if isinstance(op, type) else op.__class__, kind)
     try:
-        return cast("Trait | None", _DECLARED[key])
+        return _DECLARED[op.__class__, kind]
     except KeyError:
-        found = next((trait for trait in key[0].traits if isinstance(trait, kind)), None)
-        _DECLARED[key] = found
-        return found
+        return trait_of_class(op.__class__, kind)
 
 
-def has_trait(op: Operation | type[Operation], kind: type[OpTrait]) -> bool:
+def trait_of_class(op: type[Operation], kind: type[Trait]) -> Trait | None:
+    """The trait of a kind that a class of ops declares, None where it declares none."""
+    if (op, kind) not in _DECLARED:
+        _DECLARED[op, kind] = next((trait for trait in op.traits if isinstance(trait, kind)), None)
+    return _DECLARED[op, kind]
+
+
+def has_trait(op: Operation, kind: type[OpTrait]) -> bool:
     """Whether an op declares a trait of the kind."""
     return trait_of(op, kind) is not None
 
@@ -129,6 +133,8 @@ class Split(Enum):
     CHANNEL = "pushes, pops or frees a slot; carries a transport code"
     BOUNDARY = "is itself a crossing between cube and lanes"
     NONE = "touches no tile"
+
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True)

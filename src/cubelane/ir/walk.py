@@ -3,21 +3,32 @@
 A list is taken when the walk starts, so the caller may insert and erase ops while going through it.
 """
 
+from typing import TypeVar
+
 from xdsl.ir import Block, Operation, Region
+
+from cubelane.ir.narrowing import is_one
+
+OpT = TypeVar("OpT", bound=Operation)
 
 
 def ops_in(top: Operation | Region | Block) -> list[Operation]:
     """All ops of an op (itself first), region or block in program order, nested ones behind the op that holds them."""
     found: list[Operation] = []
-    if isinstance(top, Operation):
+    if isinstance(top, Region):
+        _add_region(top, found)
+    elif isinstance(top, Block):
+        _add_block(top, found)
+    else:
         found.append(top)
         for region in top.regions:
             _add_region(region, found)
-    elif isinstance(top, Region):
-        _add_region(top, found)
-    else:
-        _add_block(top, found)
     return found
+
+
+def ops_of(top: Operation | Region | Block, kinds: type[OpT] | tuple[type[OpT], ...]) -> list[OpT]:
+    """The ops of the given classes (or of classes made from them) in a walk, in its order."""
+    return [op for op in ops_in(top) if is_one(op, kinds)]
 
 
 def _add_region(region: Region, found: list[Operation]) -> None:

@@ -16,8 +16,17 @@ from cubelane.ir.diagnostic import Location
 from cubelane.language.flow import COMPOUND
 from cubelane.language.source import Source
 
-_PLAIN_LINE = re.compile(r"""(?:[^'"#\\]|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')*(#.*)?""")
-"""A line whose strings all end on it, and its comment."""
+_STRING = re.compile(
+    r"""
+    (?: \"\"\" (?: \\. | [^\\] )*? \"\"\" | \'\'\' (?: \\. | [^\\] )*? \'\'\'
+    | \" (?: \\. | [^\"\\] )* \" | \' (?: \\. | [^\'\\] )* \'
+    | \# (?P<comment> [^\n]* ) )
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+"""The next string or comment of a text that is Python."""
+_FORMATTED = re.compile(r"""\b(?:[fF][rR]?|[rR][fF])['"]""")
+"""The start of a formatted string, which can hold strings of its own."""
 
 
 class CommentDropped(UserWarning):
@@ -94,18 +103,19 @@ def comments_of(source: Source) -> list[Comment]:
 
 
 def _found(source: Source) -> Iterator[Comment]:
-    marked = [number for number, line in enumerate(source.lines, start=1) if "#" in line]
-    if not marked:
+    if not any("#" in line for line in source.lines):
         return
     text = "\n".join(source.lines)
-    if '"""' in text or "'''" in text or "\\\n" in text:
+    if _FORMATTED.search(text):
         yield from _tokenized(text)
         return
-    for number in marked:
-        line = source.lines[number - 1]
-        match = _PLAIN_LINE.fullmatch(line)
-        if match and match.group(1):
-            yield _comment(number, match.start(1), line)
+    number, start = 1, 0
+    for match in _STRING.finditer(text):
+        if match["comment"] is not None:
+            number += text.count("\n", start, match.start())
+            start = match.start()
+            line = source.lines[number - 1]
+            yield _comment(number, start - text.rfind("\n", 0, start) - 1, line)
 
 
 def _tokenized(text: str) -> Iterator[Comment]:

@@ -19,6 +19,7 @@ from cubelane.language.errors import ParserError, ParserSyntaxError, Unsupported
 from cubelane.language.evaluate import NotConstant
 from cubelane.language.expressions import Expressions
 from cubelane.language.flow import called_word
+from cubelane.language.source import nested_statements
 from cubelane.language.values import Several, named
 
 REFUSED_SCOPES = {
@@ -251,11 +252,7 @@ def _is_inside(value: SSAValue, block: Block) -> bool:
 
 
 def _holds_region(statements: Sequence[ast.stmt]) -> bool:
-    return any(
-        isinstance(inner, ast.For) and called_word(inner.iter) == "split_aiv"
-        for statement in statements
-        for inner in ast.walk(statement)
-    )
+    return any(isinstance(s, ast.For) and called_word(s.iter) == "split_aiv" for s in nested_statements(statements))
 
 
 _NO_CALL: Any = None

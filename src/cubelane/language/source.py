@@ -3,6 +3,7 @@
 import ast
 import re
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +31,7 @@ class Source:
 
     def __post_init__(self) -> None:
         self._file = StringAttr(self.filename)
+        self._attributes: dict[Location, FileLineColLoc] = {}
 
     def place(self, node: ast.AST) -> Location:
         """Where a node is: line and column count from 1, columns in characters."""
@@ -43,7 +45,9 @@ class Source:
     def attribute(self, node: ast.AST) -> FileLineColLoc:
         """The place of a node as an op carries it."""
         place = self.place(node)
-        return FileLineColLoc(self._file, IntAttr(place.line), IntAttr(place.column))
+        if place not in self._attributes:
+            self._attributes[place] = FileLineColLoc(self._file, IntAttr(place.line), IntAttr(place.column))
+        return self._attributes[place]
 
 
 def read(text: str, filename: str = "<string>", line_shift: int = 0) -> Source:
@@ -64,25 +68,35 @@ def read(text: str, filename: str = "<string>", line_shift: int = 0) -> Source:
     return source
 
 
-_LEAVES = frozenset((ast.Name, ast.Constant, ast.Load, ast.Store, ast.Pass))
+_CHILDREN: dict[type[ast.AST], Callable[[Any], list[ast.AST]]] = {
+    **dict.fromkeys((ast.Name, ast.Constant, ast.Load, ast.Store, ast.Pass), lambda node: []),
+    ast.Attribute: lambda node: [node.value],
+    ast.Call: lambda node: [node.func, *node.args, *(k.value for k in node.keywords)],
+    ast.List: lambda node: list(node.elts),
+    ast.Tuple: lambda node: list(node.elts),
+    ast.BinOp: lambda node: [node.left, node.right],
+    ast.Subscript: lambda node: [node.value, node.slice],
+    ast.Assign: lambda node: [*node.targets, node.value],
+    ast.Expr: lambda node: [node.value],
+}
+"""What lies right below a node, for the frequent kinds; without the detour over field names."""
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes right below a node; the frequent kinds without the detour over field names."""
-    kind = type(node)
-    if kind in _LEAVES:
-        return []
-    match node:
-        case ast.Attribute():
-            return [node.value]
-        case ast.Call():
-            return [node.func, *node.args, *(k.value for k in node.keywords)]
-        case ast.List() | ast.Tuple():
-            return list(node.elts)
-        case ast.BinOp():
-            return [node.left, node.right]
-        case _:
-            return list(ast.iter_child_nodes(node))
+    """The nodes right below a node."""
+    read = _CHILDREN.get(node.__class__)
+    return list(ast.iter_child_nodes(node)) if read is None else read(node)
+
+
+def nested_statements(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements and all that stand in their bodies; no expressions."""
+    for statement in statements:
+        yield statement
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner: Sequence[Any] = getattr(statement, part, ())
+            if part in ("handlers", "cases"):
+                inner = [line for arm in inner for line in arm.body]
+            yield from nested_statements(inner)
 
 
 def check_depth(source: Source, tree: ast.AST) -> None:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from typing_extensions import TypeIs
 from xdsl.dialects.arith import ConstantOp
@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import UnrealizedConversionCastOp as Reinterpret
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from cubelane.ir.diagnostic import Location
-from cubelane.ir.narrowing import is_integer, is_value
+from cubelane.ir.narrowing import is_integer, is_one, is_value
 from cubelane.ir.types import DTYPES, TensorType, TileType, dtype_name, is_float
 from cubelane.language.errors import ParserTypeError
 from cubelane.language.source import Source
@@ -79,9 +79,13 @@ def is_unsigned(type_: Attribute) -> bool:
     return is_integer(type_) and type_.signedness.data is Signedness.UNSIGNED
 
 
+SCALARS = (IndexType, IntegerType, *get_args(AnyFloat))
+"""The classes of the types of register values."""
+
+
 def is_scalar(type_: Attribute) -> bool:
     """Whether a type is that of a register value."""
-    return isinstance(type_, IndexType | IntegerType | AnyFloat)
+    return is_one(type_, SCALARS)
 
 
 def signless(type_: Attribute) -> Attribute:
@@ -156,7 +160,7 @@ class Emitter:
         if is_float(type_):
             assert isinstance(type_, AnyFloat)
             try:
-                return self.emit(ConstantOp(FloatAttr(float(value), type_)), node).result
+                return self._made(FloatAttr(float(value), type_), type_, node)
             except (OverflowError, ValueError):
                 raise self._misfit(value, type_, node) from None
         if isinstance(value, float) and not value.is_integer():
@@ -166,8 +170,11 @@ class Emitter:
         self._check_range(whole, type_, node)
         if is_unsigned(type_) and is_integer(plain) and whole >= 1 << (plain.width.data - 1):
             whole -= 1 << plain.width.data
-        result = self.emit(ConstantOp(IntegerAttr(whole, plain)), node).result
+        result = self._made(IntegerAttr(whole, plain), plain, node)
         return self.reinterpret(result, type_, node) if is_unsigned(type_) else result
+
+    def _made(self, value: Attribute, type_: Attribute, node: ast.AST) -> SSAValue:
+        return self.emit(ConstantOp.create(result_types=[type_], properties={"value": value}), node).results[0]
 
     def _check_range(self, value: int, type_: Attribute, node: ast.AST) -> None:
         width = 64 if isinstance(type_, IndexType) else getattr(type_, "bitwidth", 64)

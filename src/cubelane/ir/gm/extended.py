@@ -10,7 +10,7 @@ from cubelane.ir.surface import Bound, Kind, Parameter, keyword
 from cubelane.ir.tile.base import TileOp
 from cubelane.ir.tile.extended import EXTENDED_TABLE, AngleOp
 from cubelane.ir.tile.shaping import ReinterpretViewOp as TileReinterpretViewOp
-from cubelane.ir.traits import Cost, Meaning, Split, Splits, trait_of
+from cubelane.ir.traits import Cost, Meaning, Split, Splits, trait_of_class
 from cubelane.ir.types import DTYPES, TensorType, TileType, in_words
 
 
@@ -44,7 +44,11 @@ class AngleTensorOp(TableTensorOp):
 
 def _declare(tile_op: type[TileOp]) -> type[TensorOp]:
     """The tensor form of a tile op."""
-    splits, meaning, cost = trait_of(tile_op, Splits), trait_of(tile_op, Meaning), trait_of(tile_op, Cost)
+    splits, meaning, cost = (
+        trait_of_class(tile_op, Splits),
+        trait_of_class(tile_op, Meaning),
+        trait_of_class(tile_op, Cost),
+    )
     assert splits is not None and meaning is not None and cost is not None
     reduces = splits.behaviour is Split.REDUCES
     traits = tensor_traits(splits.behaviour, meaning.value, axis=splits.axis, tile_form=tile_op.name, cost=cost.cost)

@@ -13,7 +13,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from cubelane.analysis.address_plan import AddressPlan, address_plan
-from cubelane.analysis.memory_budget import usages
+from cubelane.analysis.memory_budget import Usage, usages
 from cubelane.analysis.tile_buffers import TileBuffers
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of, target_name
@@ -27,14 +27,19 @@ def allocate(function: FuncOp, target: Target) -> None:
     buffers = TileBuffers(function, target)
     for copy in buffers.copies:
         raise refuse(copy.op, f"{copy.reason}; run materialize-semantic-aliases first", code="needs-copy")
-    for usage in usages(function, target, buffers):
-        if (finding := usage.finding()) is not None:
-            raise finding
+    rows = usages(function, target, buffers)
+    _refuse_overflows(rows)
     plan = address_plan(function, buffers, target)
-    for usage in usages(function, target, buffers, plan):
-        if (finding := usage.finding()) is not None:
-            raise finding
+    for row in rows:
+        row.reach = plan.high_water(row.space)
+    _refuse_overflows(rows)
     _write(buffers, plan)
+
+
+def _refuse_overflows(rows: list[Usage]) -> None:
+    for row in rows:
+        if (finding := row.finding()) is not None:
+            raise finding
 
 
 def _write(buffers: TileBuffers, plan: AddressPlan) -> None:

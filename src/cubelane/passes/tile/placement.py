@@ -1,16 +1,14 @@
 """Puts new ops in place: location, name and position of the op they stand for come along."""
 
-from functools import cache
 from typing import Any
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, i32
+from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments
 from xdsl.rewriter import Rewriter
 
 from cubelane.ir.diagnostic import Diagnostic, Location
-from cubelane.ir.surface import OPERAND_KINDS, PROPERTY_KINDS, Bound, SurfaceOp, as_property
+from cubelane.ir.surface import Bound, SurfaceOp
 
 
 def at(op: Operation, problem: Diagnostic) -> Diagnostic:
@@ -32,39 +30,6 @@ def insert(new: Operation, anchor: Operation, name: str | None = None) -> Operat
     return new
 
 
-def _as_list(value: Any) -> list[SSAValue]:
-    """The values of one operand parameter, which may be left out or a list."""
-    if value is None:
-        return []
-    return [value] if isinstance(value, SSAValue) else list(value)
-
-
-@cache
-def _is_segmented(kind: type[SurfaceOp]) -> bool:
-    """Whether an op class counts its operands per parameter."""
-    return any(isinstance(option, AttrSizedOperandSegments) for option in kind.get_irdl_definition().options)
-
-
-def make(kind: type[SurfaceOp], arguments: dict[str, Any], result_type: Attribute | None = None) -> SurfaceOp:
-    """What `kind.from_call` makes, without going through the constructor: passes make thousands of ops."""
-    call = Bound(arguments)
-    operands: list[SSAValue] = []
-    sizes: list[int] = []
-    properties: dict[str, Attribute] = {}
-    for parameter in kind.PARAMETERS:
-        value = arguments.get(parameter.name)
-        if parameter.kind in OPERAND_KINDS:
-            values = _as_list(value)
-            operands += values
-            sizes.append(len(values))
-        elif parameter.kind in PROPERTY_KINDS and value is not None:
-            properties[parameter.name] = as_property(value)
-    if _is_segmented(kind):
-        properties[AttrSizedOperandSegments.attribute_name] = DenseArrayBase.from_list(i32, sizes)
-    result = kind.result_type(call) if result_type is None else result_type
-    return kind.create(operands=operands, result_types=[] if result is None else [result], properties=properties)
-
-
 def build(
     kind: type[SurfaceOp],
     anchor: Operation,
@@ -74,7 +39,7 @@ def build(
 ) -> SSAValue:
     """A new op before `anchor`, made from the arguments of a call; its result."""
     try:
-        new = make(kind, arguments, result_type)
+        new = kind.from_call(Bound(arguments), result_type)
     except Diagnostic as problem:
         raise at(anchor, problem) from None
     return insert(new, anchor, name).results[0]

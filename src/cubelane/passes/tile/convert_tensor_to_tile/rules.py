@@ -17,7 +17,7 @@ from cubelane.ir.tile.matrix import MatmulAccOp, MatmulOp
 from cubelane.ir.tile.movement import LoadOp, ReadOp, StoreOp, WriteOp
 from cubelane.ir.tile.padding import FillPadOp
 from cubelane.ir.tile.shaping import AssembleOp, ReshapeOp, SliceOp
-from cubelane.ir.traits import Split, Splits, TileForm, trait_of
+from cubelane.ir.traits import Split, Splits, TileForm, trait_of, trait_of_class
 from cubelane.ir.types import MemorySpace, Pad, TensorType, TileType, promote
 from cubelane.passes.tile.convert_tensor_to_tile.accumulators import Accumulators, is_zero
 from cubelane.passes.tile.convert_tensor_to_tile.batch import Batch
@@ -369,7 +369,7 @@ class Rules:
 
 def kind_splits(kind: type[SurfaceOp]) -> Splits:
     """The split behaviour that an op class declares."""
-    splits = trait_of(kind, Splits)
+    splits = trait_of_class(kind, Splits)
     assert splits is not None
     return splits
 

@@ -1,14 +1,21 @@
 """Comments ride on the statement that follows them, come back from print, and count in no comparison."""
 
+import io
+import tokenize
 import warnings
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import cubelane.language as pl
 from cubelane.analysis.equality import structurally_equal
 from cubelane.ir.kernel import comments_of
 from cubelane.language import parse, print_program
 from cubelane.language.comments import CommentDropped
+from cubelane.language.comments import comments_of as comments_in
+from cubelane.language.errors import ParserError
+from cubelane.language.source import read
 from cubelane.language.statements import OutParamWriteDropped
 from cubelane.passes import pipeline
 from tests.language.kernels import in_core, opaque, printed, round_trip
@@ -141,3 +148,34 @@ def test_an_out_parameter_that_is_bound_to_a_new_tensor_is_told() -> None:
         parse(opaque("out[:] = pl.exp(x)\nreturn out"))
         parse(opaque("out = pl.assemble(out, pl.exp(x), [0, 0])\nreturn out"))
         parse(opaque("y2 = pl.exp(x)\nreturn y2"))
+
+
+PIECES = (
+    "x = 1",
+    "# one",
+    "  # two ##",
+    '"a # b"',
+    "'it''s # no'",
+    '"""doc\n# inside\n"""',
+    "'''\n\\''' # still inside\n'''",
+    'r"\\" # no"',
+    '"back\\\n# no"',
+    "x = 1 + \\\n    2",
+    'f"{x} # no"',
+    "rb'#'",
+    "(1,  # three\n 2)",
+    "('a'  # four\n 'b')",
+    "\n",
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8), st.sampled_from(("\n", " ", "; ")))
+def test_comments_are_those_of_the_tokenizer(pieces: list[str], between: str) -> None:
+    text = between.join(pieces) + "\n"
+    try:
+        source = read(text)
+    except ParserError:
+        return
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    wanted = [(*t.start, t.string.lstrip("#").strip()) for t in tokens if t.type == tokenize.COMMENT]
+    assert [(c.line, c.column, c.text) for c in comments_in(source)] == wanted

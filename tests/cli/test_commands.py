@@ -68,6 +68,7 @@ def test_compile_writes_artifacts(run, good, tmp_path):
 def test_compile_twice_writes_the_same_bytes(run, good, tmp_path):
     for name in ("a", "b"):
         assert run("compile", good, "-o", tmp_path / name)[0] == 0
+
     def files(folder):
         return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 

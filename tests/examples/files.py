@@ -24,3 +24,6 @@ BY_COLUMNS = {
     "weight_only_int8",
 }
 """No row of these is folded, so LEFT_RIGHT is legal; everywhere else it must be refused."""
+
+TOO_LARGE = {("pipelined_flash_attention", "a2a3", "none")}
+"""Without a split a lane of this machine cannot hold the whole tiles: the memory budget refuses."""

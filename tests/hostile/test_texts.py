@@ -88,6 +88,14 @@ def test_deep_pto_text_ends(word, depth):
     pto(module(function(f"    {word * depth}\n")))
 
 
+@pytest.mark.parametrize("tail", ["", "\n", "\\", "\\q", "\v"])
+def test_a_string_that_does_not_end_is_told_at_once(tail):
+    start = time.perf_counter()
+    assert pto('module attributes {a = "' + "long " * 2000 + tail) != "program"
+    assert dsl(kernel("t = '" + "long " * 2000 + tail)) != "program"
+    assert time.perf_counter() - start < 5
+
+
 NUMBERS = (
     "9" * 5000,
     "-" + "9" * 5000,

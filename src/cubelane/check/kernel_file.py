@@ -4,6 +4,7 @@ The kernels are read from the text, nothing is executed for that. `inputs()`, `g
 Python, so they need the file (or the one named by `--golden`) to be run; only that run executes anything.
 """
 
+import contextlib
 import importlib.util
 import sys
 import traceback
@@ -44,13 +45,15 @@ def read_program(spec: str) -> ModuleOp:
     """The program `FILE[:KERNEL]` names. Raises OSError for a file that cannot be read, else a Diagnostic."""
     path, wanted = split_name(spec)
     text = read_text(path)
-    try:
-        return language.parse(text, str(path), wanted)
-    except language.NeedsArguments:
-        inputs = read_judge(path).inputs
-        if inputs is None:
-            raise
-        return language.parse(text, str(path), wanted, inputs())
+    # what a kernel prints while it is read is no part of what a command prints
+    with contextlib.redirect_stdout(sys.stderr):
+        try:
+            return language.parse(text, str(path), wanted)
+        except language.NeedsArguments:
+            inputs = read_judge(path).inputs
+            if inputs is None:
+                raise
+            return language.parse(text, str(path), wanted, inputs())
 
 
 def read_judge(path: Path) -> Judge:

@@ -260,12 +260,20 @@ def settle(inferred: Attribute | None, said: Stated, name: str) -> Attribute | N
     if isinstance(wanted, TileType) and isinstance(inferred, TileType):
         return _settle_tile(inferred, wanted, said.written, name)
     if isinstance(wanted, TensorType) and isinstance(inferred, TensorType):
-        if wanted.shape == inferred.shape and wanted.dtype == inferred.dtype:
+        if _same_extents(wanted, inferred) and wanted.dtype == inferred.dtype:
             d = wanted.data
             layout = d.layout if "layout" in said.written else inferred.data.layout
             valid = d.valid if "valid" in said.written else inferred.data.valid
-            return TensorType.make(wanted.shape, wanted.dtype, layout, valid)
+            return TensorType.make(inferred.shape, wanted.dtype, layout, valid)
     raise _mismatch(name, inferred, wanted)
+
+
+def _same_extents(wanted: TensorType, inferred: TensorType) -> bool:
+    """Whether two shapes can be one: a run-time extent fits any other, and keeps the name it has."""
+    pairs = zip(wanted.shape, inferred.shape, strict=False)
+    return len(wanted.shape) == len(inferred.shape) and all(
+        a == b or (isinstance(a, str) and isinstance(b, str)) for a, b in pairs
+    )
 
 
 def _mismatch(name: str, inferred: Attribute, wanted: Attribute) -> ParserError:

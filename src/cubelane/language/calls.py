@@ -1,7 +1,7 @@
 """Calls inside a kernel: operators of the language, scalar functions, other functions of the program."""
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects.func import CallOp
@@ -280,7 +280,7 @@ class Calls:
                     emitter.place(at),
                 )
             operands.append(operand)
-        op = emitter.emit(CallOp(signature.name, operands, list(signature.outputs)), node)
+        op = emitter.emit(CallOp(signature.name, operands, results_here(signature, operands)), node)
         if not op.results:
             return Nothing()
         return op.results[0] if len(op.results) == 1 else Several(tuple(op.results))
@@ -301,6 +301,21 @@ def verify_once(op: SurfaceOp) -> None:
         op.verify(verify_nested_ops=False)
         if len(_VERIFIED) < 10_000:
             _VERIFIED.add(key)
+
+
+def results_here(signature: Signature, operands: Sequence[SSAValue]) -> list[Attribute]:
+    """The types of what a call gives: a run-time extent of the callee is that of the argument it comes with."""
+    extents: dict[int | str, int | str] = {}
+    for operand, wanted in zip(operands, signature.inputs, strict=True):
+        if isinstance(operand.type, TensorType) and isinstance(wanted, TensorType):
+            pairs = zip(wanted.shape, operand.type.shape, strict=True)
+            extents.update((theirs, ours) for theirs, ours in pairs if isinstance(theirs, str))
+    return [
+        TensorType.make([extents.get(d, d) for d in t.shape], t.dtype, t.data.layout, t.data.valid)
+        if isinstance(t, TensorType) and extents
+        else t
+        for t in signature.outputs
+    ]
 
 
 def fits(actual: Attribute, wanted: Attribute) -> bool:

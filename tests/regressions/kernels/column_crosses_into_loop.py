@@ -1,4 +1,4 @@
-"""A column that came from the ring had another layout than the half it stands for; the loop it went into did not fit."""
+"""A column that came from the ring had another layout than its half; the loop it went into did not fit."""
 
 import numpy as np
 import pypto.language as pl
@@ -19,7 +19,7 @@ class Prog:
         wm = pl.tile.load(w, [0, 0], [16, 1], target_memory=pl.Mem.Mat)
         acc = pl.tile.matmul(xm, wm)
         v = pl.tile.move(acc, target_memory=pl.Mem.Vec, blayout=pl.TileLayout.row_major, slayout=pl.TileLayout.none_box)
-        for i, (c,) in pl.range(2, init_values=(v,)):
+        for _i, (c,) in pl.range(2, init_values=(v,)):
             d = pl.tile.neg(c)
             r = pl.yield_(d)
         o = pl.tile.store(r, [0, 0], y)

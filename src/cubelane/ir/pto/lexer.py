@@ -24,6 +24,9 @@ _KIND_OF_MARK = {kind.value: kind for kind in MLIRTokenKind if isinstance(kind.v
 class FrequentLexer(MLIRLexer):
     """Reads names, words, marks and type names itself and leaves all other tokens to the lexer of xDSL."""
 
+    # possessive: the pattern of xDSL tries every way to cut a string that does not end, which are exponentially many
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
+
     def lex(self) -> MLIRToken:
         found = _FREQUENT.match(self.input.content, self.pos)
         if found is None or found.lastgroup is None:

@@ -7,6 +7,7 @@ from xdsl.dialects.scf import ForOp, IfOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from cubelane.ir.diagnostic import Location
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import constant_of
 from cubelane.ir.tile.channel import SubblockIdxOp
 
@@ -55,7 +56,7 @@ class AffineText:
         if known is not None:
             return str(known)
         owner = value.owner
-        if isinstance(owner, SubblockIdxOp):
+        if is_one(owner, SubblockIdxOp):
             return LANE
         if isinstance(owner, Block):
             return self._argument(value, owner)
@@ -66,9 +67,9 @@ class AffineText:
         form = _LINEAR.get(kind) or _BOUNDED.get(kind)
         if form is not None:
             return form.format(self.text(op.operands[0]), self.text(op.operands[1]))
-        if isinstance(op, arith.IndexCastOp):
+        if is_one(op, arith.IndexCastOp):
             return self.text(op.operands[0])
-        if isinstance(op, arith.MuliOp):
+        if is_one(op, arith.MuliOp):
             left, right = constant_of(op.lhs), constant_of(op.rhs)
             if right is not None or left is not None:
                 factor, other = (right, op.lhs) if right is not None else (left, op.rhs)
@@ -76,7 +77,7 @@ class AffineText:
         divisor = constant_of(op.operands[1]) if kind in _DIVIDING else None
         if divisor is not None and divisor > 0:
             return _DIVIDING[kind].format(self.text(op.operands[0]), divisor)
-        if isinstance(op, arith.RemSIOp) and (divisor := constant_of(op.rhs)) is not None and divisor > 0:
+        if is_one(op, arith.RemSIOp) and (divisor := constant_of(op.rhs)) is not None and divisor > 0:
             return self._remainder(value, self.text(op.lhs), divisor)
         return self._opaque(value)
 
@@ -93,7 +94,7 @@ class AffineText:
 
     def _argument(self, value: SSAValue, block: Block) -> str:
         loop = block.parent_op()
-        if not isinstance(loop, ForOp) or value is not block.args[0]:
+        if not is_one(loop, ForOp) or value is not block.args[0]:
             return self._opaque(value)
         if value not in self.variables:
             name = self.variables[value] = f"i{len(self.variables)}"
@@ -109,7 +110,7 @@ class AffineText:
     def _opaque(self, value: SSAValue) -> str:
         """A value of its own: a symbol when it is the same throughout the run, else a variable of unknown range."""
         if _fixed(value):
-            name = f"arg{value.index}" if isinstance(value, BlockArgument) else f"{COMPUTED}{len(self.symbols)}"
+            name = f"arg{value.index}" if is_one(value, BlockArgument) else f"{COMPUTED}{len(self.symbols)}"
             return self.symbols.setdefault(value, name)
         self.reasons.append(f"{_described(value)} is no affine expression of loop counters and parameters")
         return self.variables.setdefault(value, f"u{len(self.variables)}")
@@ -118,9 +119,9 @@ class AffineText:
         """Adds the conditions under which an op runs: the branches around it and the loops it stands in."""
         block, parent = op.parent, op.parent_op()
         while parent is not None and block is not None:
-            if isinstance(parent, ForOp):
+            if is_one(parent, ForOp):
                 self.text(parent.body.block.args[0])
-            elif isinstance(parent, IfOp):
+            elif is_one(parent, IfOp):
                 self._branch(parent, block)
             elif parent.regions and parent.parent_op() is not None and len(parent.regions) > 1:
                 self.reasons.append(f"how often the while loop at {Location.of(parent)} runs is not known")
@@ -128,7 +129,7 @@ class AffineText:
 
     def _branch(self, branch: IfOp, block: Block) -> None:
         test = branch.cond.owner
-        if not isinstance(test, arith.CmpiOp):
+        if not is_one(test, arith.CmpiOp):
             self.reasons.append(f"the condition at {Location.of(branch)} is no comparison of affine expressions")
             return
         sign = _PREDICATES[test.predicate.value.data]
@@ -149,7 +150,7 @@ def _described(value: SSAValue) -> str:
 
 def _fixed(value: SSAValue) -> bool:
     """Whether a value is the same throughout the run and on both lanes: it derives from parameters only."""
-    return _all_sources(value, lambda source: isinstance(source, BlockArgument) and _outermost(source.owner))
+    return _all_sources(value, lambda source: is_one(source, BlockArgument) and _outermost(source.owner))
 
 
 def _outermost(block: Block) -> bool:
@@ -169,7 +170,7 @@ def _all_sources(value: SSAValue, good: Callable[[SSAValue], bool]) -> bool:
         if isinstance(owner, Block):
             if not good(current):
                 return False
-        elif isinstance(owner, SubblockIdxOp) or owner.regions or not owner.name.startswith("arith."):
+        elif is_one(owner, SubblockIdxOp) or owner.regions or not owner.name.startswith("arith."):
             return False
         else:
             stack.extend(owner.operands)

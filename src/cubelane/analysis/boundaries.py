@@ -10,6 +10,7 @@ from cubelane.analysis.levels import tensors_left
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import PLACEMENT
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import GatherOp, ShardOp
 from cubelane.ir.tile.movement import MoveOp
@@ -62,13 +63,13 @@ def place_of(op: Operation) -> Affinity:
 
 def boundary_of(op: Operation) -> Boundary | None:
     """The crossing an op stands for, None if it is none."""
-    if isinstance(op, ShardOp | GatherOp):
+    if is_one(op, (ShardOp, GatherOp)):
         stride = python_value(op.properties.get("lane_stride"))
         mode = SplitMode(python_value(op.split) or 0)
-        return Boundary(op, isinstance(op, ShardOp), op.tile, op.result, mode, stride or None, True)
+        return Boundary(op, is_one(op, ShardOp), op.tile, op.result, mode, stride or None, True)
     if not has_trait(op, CoreAffinity) or classify(op) is not Affinity.MIXED:
         return None
-    if not isinstance(op, MoveOp):
+    if not is_one(op, MoveOp):
         raise tensors_left(op)
     assert isinstance(op.tile.type, TileType) and op.tile.type.memory is not None
     return Boundary(op, op.tile.type.memory.is_cube, op.tile, op.result, SplitMode.NONE, None, False)

@@ -17,10 +17,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from cubelane.analysis.scalar_terms import Scalar, Scalars, Term, control_slice
 from cubelane.ir.diagnostic import Location
 from cubelane.ir.kernel import DUAL_DISPATCH, FunctionKind, flag, functions_of, kind_of, split_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import FreeOp, InitializePipeOp, PopOp, PushOp, transport_code
 from cubelane.ir.types import SplitMode
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_in, ops_of
 
 PUSH, POP, FREE = "push", "pop", "free"
 IMPLICIT_SLOTS = {1: 8, 2: 8, 3: 4}
@@ -90,7 +91,7 @@ def core_groups(module: ModuleOp) -> list[CoreGroup]:
     pairs: dict[tuple[str, str], str] = {}
     for name, function in functions.items():
         if kind_of(function) is FunctionKind.GROUP:
-            callees = [c.callee.string_value() for c in ops_in(function) if isinstance(c, CallOp)]
+            callees = [c.callee.string_value() for c in ops_in(function) if is_one(c, CallOp)]
             cube = next((c for c in callees if _is(functions, c, FunctionKind.AIC)), None)
             lanes = next((c for c in callees if _is(functions, c, FunctionKind.AIV)), None)
             if cube and lanes:
@@ -112,7 +113,7 @@ def _group(name: str, cube: FuncOp, lanes: FuncOp) -> CoreGroup:
     agents = [Agent("AIC", cube, None), *(Agent(f"AIV{i}", lanes, i) for i in range(2 if both else 1))]
     depths: dict[Ring, int] = {}
     for op in (op for function in (cube, lanes) for op in ops_in(function)):
-        if isinstance(op, InitializePipeOp):
+        if is_one(op, InitializePipeOp):
             mask, pipe = python_value(op.dir_mask), python_value(op.properties.get("id")) or 0
             slots = python_value(op.properties.get("slot_num")) or IMPLICIT_SLOTS.get(mask, 4)
             for bit, to_lanes in ((1, True), (2, False)):
@@ -124,7 +125,7 @@ def _group(name: str, cube: FuncOp, lanes: FuncOp) -> CoreGroup:
 def ring_of(op: PushOp | PopOp | FreeOp) -> Ring:
     """The ring an op works on; a free without an id follows its pop."""
     pipe = python_value(op.properties.get("id"))
-    if pipe is None and isinstance(op, FreeOp) and isinstance(op.tile.owner, PopOp):
+    if pipe is None and is_one(op, FreeOp) and is_one(op.tile.owner, PopOp):
         pipe = python_value(op.tile.owner.properties.get("id"))
     return Ring(op.TO_LANES, pipe or 0)
 
@@ -179,7 +180,7 @@ class Tracer:
     def matters(self, op: Operation) -> bool:
         """Whether something inside touches a ring, or its results decide control flow."""
         if op not in self._matters:
-            touches = any(isinstance(inner, PushOp | PopOp | FreeOp) for inner in ops_in(op))
+            touches = bool(ops_of(op, (PushOp, PopOp, FreeOp)))
             self._matters[op] = touches or any(r in self.wanted for r in op.results)
         return self._matters[op]
 
@@ -204,7 +205,7 @@ class Tracer:
             steps = [
                 op
                 for op in block.ops
-                if isinstance(op, PushOp | PopOp | FreeOp)
+                if is_one(op, (PushOp, PopOp, FreeOp))
                 or (self.matters(op) if op.regions else any(r in self.wanted for r in op.results))
             ]
             self._steps[block] = steps
@@ -217,13 +218,13 @@ class Tracer:
 
     def _act(self, op: PushOp | PopOp | FreeOp) -> None:
         ring = ring_of(op)
-        kind = PUSH if isinstance(op, PushOp) else POP if isinstance(op, PopOp) else FREE
-        if isinstance(op, FreeOp):
+        kind = PUSH if is_one(op, PushOp) else POP if is_one(op, PopOp) else FREE
+        if is_one(op, FreeOp):
             number = self.popped.pop(op.tile, -1)
         else:
             number = self.counts.get((kind, ring), 0)
             self.counts[kind, ring] = number + 1
-        if isinstance(op, PopOp):
+        if is_one(op, PopOp):
             self.popped[op.results[0]] = number
         self.actions.append(Action(kind, ring, number, transport_code(op), op))
         if len(self.actions) > self.limits.actions:
@@ -259,7 +260,7 @@ class Tracer:
     def _while(self, op: WhileOp) -> None:
         before, after = op.before_region.block, op.after_region.block
         condition, last = before.last_op, after.last_op
-        assert isinstance(condition, ConditionOp) and last is not None
+        assert is_one(condition, ConditionOp) and last is not None
         self._set(list(before.args), list(op.arguments))
         rounds = 0
         while True:
@@ -356,7 +357,7 @@ class Shaper:
 
     def _touches(self, op: Operation) -> bool:
         if op not in self.touches:
-            self.touches[op] = any(isinstance(inner, PushOp | PopOp | FreeOp) for inner in ops_in(op))
+            self.touches[op] = bool(ops_of(op, (PushOp, PopOp, FreeOp)))
         return self.touches[op]
 
     def _block(self, block: Block) -> Shape:
@@ -378,13 +379,13 @@ class Shaper:
 
     def _action(self, op: PushOp | PopOp | FreeOp, counts: dict[Ring, int]) -> Action:
         ring, number = ring_of(op), 0
-        if isinstance(op, PopOp):
+        if is_one(op, PopOp):
             number = counts.get(ring, 0)
             counts[ring] = number + 1
             self.popped[op.results[0]] = number
-        elif isinstance(op, FreeOp):
+        elif is_one(op, FreeOp):
             number = self.popped.pop(op.tile, -1)
-        kind = PUSH if isinstance(op, PushOp) else POP if isinstance(op, PopOp) else FREE
+        kind = PUSH if is_one(op, PushOp) else POP if is_one(op, PopOp) else FREE
         return Action(kind, ring, number, transport_code(op), op)
 
     def _for(self, op: ForOp) -> Repeat:

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from cubelane.ir import kernel
 from cubelane.ir.diagnostic import Location
 from cubelane.ir.kernel import BodyOp, YieldOp
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import PROPERTY_KINDS, SurfaceOp
 
 
@@ -46,9 +47,9 @@ class _Unequal(Exception):
 def structurally_equal(left: Operation, right: Operation) -> Difference | None:
     """None if two modules, or two functions, are the same up to names; else the first difference."""
     try:
-        if isinstance(left, ModuleOp) and isinstance(right, ModuleOp):
+        if is_one(left, ModuleOp) and is_one(right, ModuleOp):
             _modules(left, right)
-        elif isinstance(left, FuncOp) and isinstance(right, FuncOp):
+        elif is_one(left, FuncOp) and is_one(right, FuncOp):
             _Comparison(left, right).functions()
         else:
             return Difference("only two modules or two functions can be compared", left.name, right.name)
@@ -67,7 +68,7 @@ def _modules(left: ModuleOp, right: ModuleOp) -> None:
 
 def is_scalar_op(op: Operation) -> bool:
     """Whether an op is pure scalar arithmetic."""
-    return op.name.startswith("arith.") or isinstance(op, UnrealizedConversionCastOp)
+    return op.name.startswith("arith.") or is_one(op, UnrealizedConversionCastOp)
 
 
 def _facts(op: Operation) -> dict[str, Attribute]:
@@ -118,7 +119,7 @@ class _Comparison:
         self.numbers[left] = self.numbers[right] = self.count
 
     def _number_scalar(self, op: Operation) -> None:
-        if isinstance(op, ConstantOp):
+        if is_one(op, ConstantOp):
             key: tuple[Any, ...] = ("constant", op.result.type, _constant(op.value))
         else:
             operands = tuple(self.numbers.get(o, -1) for o in op.operands)
@@ -134,7 +135,7 @@ class _Comparison:
         for op in block.ops:
             if is_scalar_op(op):
                 self._number_scalar(op)
-            elif not isinstance(op, YieldOp):
+            elif not is_one(op, YieldOp):
                 yield op
 
     def _blocks(self, left: Block, right: Block, a: Operation, b: Operation) -> None:
@@ -149,16 +150,16 @@ class _Comparison:
 
     def _operations(self, a: Operation, b: Operation) -> None:
         self._operands(a, b)
-        if [r.type for r in a.results] != [r.type for r in b.results] and not isinstance(a, BodyOp):
+        if [r.type for r in a.results] != [r.type for r in b.results] and not is_one(a, BodyOp):
             types = f"{[str(r.type) for r in a.results]} and {[str(r.type) for r in b.results]}"
             raise self._fail(f"the results have the types {types}", a, b)
-        if isinstance(a, CallOp) and isinstance(b, CallOp) and a.callee != b.callee:
+        if is_one(a, CallOp) and is_one(b, CallOp) and a.callee != b.callee:
             raise self._fail("they call different functions", a, b)
         said_a, said_b = _stated(a), _stated(b)
         if said_a != said_b:
             raise self._fail(f"they state different things: {_changed(said_a, said_b)}", a, b)
         self._regions(a, b)
-        if isinstance(a, BodyOp) and isinstance(b, BodyOp):
+        if is_one(a, BodyOp) and is_one(b, BodyOp):
             for op in (a, b):
                 for result, inner in zip(op.results, op.yielded.arguments, strict=True):
                     self.numbers[result] = self.numbers.get(inner, -1)
@@ -176,7 +177,7 @@ class _Comparison:
     def _regions(self, a: Operation, b: Operation) -> None:
         for x, y in zip(a.regions, b.regions, strict=True):
             empty = [not region.blocks or _is_empty(region.block) for region in (x, y)]
-            if isinstance(a, scf.IfOp) and all(empty):
+            if is_one(a, scf.IfOp) and all(empty):
                 continue
             if bool(x.blocks) != bool(y.blocks):
                 raise self._fail("one of them has another branch", a, b)
@@ -186,7 +187,7 @@ class _Comparison:
 
 def _is_empty(block: Block) -> bool:
     """Whether a block does nothing and yields nothing."""
-    return all(is_scalar_op(op) or (isinstance(op, scf.YieldOp) and not op.operands) for op in block.ops)
+    return all(is_scalar_op(op) or (is_one(op, scf.YieldOp) and not op.operands) for op in block.ops)
 
 
 def _constant(value: Attribute) -> Any:
@@ -200,7 +201,7 @@ def _constant(value: Attribute) -> Any:
 def _stated(op: Operation) -> dict[str, Any]:
     """What an op says besides operands and types; a parameter left out counts as its default."""
     said: dict[str, Any] = dict(_facts(op))
-    if isinstance(op, SurfaceOp):
+    if is_one(op, SurfaceOp):
         bound = op.bound()
         for parameter in op.PARAMETERS:
             if parameter.kind in PROPERTY_KINDS:
@@ -208,7 +209,7 @@ def _stated(op: Operation) -> dict[str, Any]:
                 default = getattr(parameter.default, "value", parameter.default)
                 said[parameter.name] = default if value is None else value
         said["segments"] = op.properties.get("operandSegmentSizes")
-    elif isinstance(op, BodyOp):
+    elif is_one(op, BodyOp):
         said.update({name: value for name, value in op.properties.items() if name != "operandSegmentSizes"})
     return said
 

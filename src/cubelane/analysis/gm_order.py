@@ -8,11 +8,10 @@ and data never change places in the ring, and a program with fences is as free o
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from cubelane.analysis.boundaries import Boundary, place_of
@@ -21,6 +20,7 @@ from cubelane.analysis.places import Places
 from cubelane.analysis.tensor_handles import TensorHandles
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
+from cubelane.ir.narrowing import is_one, is_result, is_value
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import RunsOnce, has_trait
@@ -63,8 +63,8 @@ class Access:
 def _tile_of(op: Operation) -> SSAValue | None:
     """The tile an access moves: what is stored, or what was loaded."""
     tile = getattr(op, "tile", None)
-    if isinstance(tile, SSAValue):
-        return cast(SSAValue, tile)
+    if is_value(tile):
+        return tile
     return op.results[0] if op.results and isinstance(op.results[0].type, TileType) else None
 
 
@@ -98,7 +98,7 @@ class Paths:
     def common_loops(self, one: Operation, two: Operation) -> list[Operation]:
         """Loops around both, innermost first."""
         around = set(self.ancestors(two)[1:])
-        return [op for op in self.ancestors(one)[1:] if op in around and isinstance(op, ForOp | WhileOp)]
+        return [op for op in self.ancestors(one)[1:] if op in around and is_one(op, (ForOp, WhileOp))]
 
 
 class GmOrder:
@@ -163,7 +163,7 @@ class GmOrder:
             writes = has_trait(op, MemoryWriteEffect) and _is_tensor(target)
             reads = has_trait(op, MemoryReadEffect) and _is_tensor(source)
             value = target if writes else source if reads else None
-            root = self.handles[value] if isinstance(value, SSAValue) else None
+            root = self.handles[value] if is_value(value) else None
             if root is None:
                 continue
             if writes:
@@ -201,7 +201,7 @@ class GmOrder:
     def _exclusive(self, one: Operation, two: Operation) -> bool:
         """Whether the two stand in different branches of one `if`."""
         first, second = self.paths.meet(one, two)
-        return first[-1] is second[-1] and isinstance(first[-1], IfOp)
+        return first[-1] is second[-1] and is_one(first[-1], IfOp)
 
     def _covered(self, first: Access, second: Access, loop: Operation | None) -> bool:
         """Whether something crosses from the first core to the second between the two accesses, on every path."""
@@ -243,7 +243,7 @@ class GmOrder:
             raise self._unordered(first, second)
         anchor = first.op
         while (parent := anchor.parent_op()) is not self.function and parent is not None:
-            if not isinstance(parent, IfOp) or not self._own_condition(parent) or not self._visible(tile, parent):
+            if not is_one(parent, IfOp) or not self._own_condition(parent) or not self._visible(tile, parent):
                 break
             anchor = parent
         return anchor, tile
@@ -253,10 +253,10 @@ class GmOrder:
         todo, seen = [branch.cond], set[SSAValue]()
         while todo:
             value = todo.pop()
-            if value in seen or not isinstance(value, OpResult):
+            if value in seen or not is_result(value):
                 continue
             seen.add(value)
-            if isinstance(value.op, SubblockIdxOp) or place_of(value.op) is Affinity.VECTOR:
+            if is_one(value.op, SubblockIdxOp) or place_of(value.op) is Affinity.VECTOR:
                 return True
             todo += value.op.operands
         return False
@@ -326,4 +326,4 @@ class GmOrder:
 
 
 def _is_tensor(value: object) -> bool:
-    return isinstance(value, SSAValue) and isinstance(cast(SSAValue, value).type, TensorType)
+    return is_value(value) and isinstance(value.type, TensorType)

@@ -6,12 +6,12 @@ run of the program differ by a number when their symbols cancel; else the ranges
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from cubelane.ir.narrowing import is_one, is_value
 from cubelane.ir.surface import constant_of
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.types import DYNAMIC, TileType
@@ -38,14 +38,14 @@ def linear(value: SSAValue, depth: int = 32) -> Linear:
     if known is not None:
         return Linear(known)
     op = value.owner
-    if depth and isinstance(op, arith.AddiOp | arith.SubiOp):
-        factor = 1 if isinstance(op, arith.AddiOp) else -1
+    if depth and is_one(op, (arith.AddiOp, arith.SubiOp)):
+        factor = 1 if is_one(op, arith.AddiOp) else -1
         return linear(op.lhs, depth - 1).plus(linear(op.rhs, depth - 1), factor)
-    if depth and isinstance(op, arith.MuliOp):
+    if depth and is_one(op, arith.MuliOp):
         for number, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             if (factor := constant_of(number)) is not None:
                 return Linear().plus(linear(other, depth - 1), factor)
-    if depth and isinstance(op, arith.IndexCastOp | arith.ExtSIOp):
+    if depth and is_one(op, (arith.IndexCastOp, arith.ExtSIOp)):
         return linear(op.operands[0], depth - 1)
     return Linear(0, {value: 1})
 
@@ -64,7 +64,7 @@ class Window:
         if not offsets:
             return None
         tile = getattr(op, "tile", None)
-        moved = cast(SSAValue, tile).type if isinstance(tile, SSAValue) else op.results[0].type
+        moved = tile.type if is_value(tile) else op.results[0].type
         box: list[int | None] = []
         if isinstance(moved, TileType):
             box = [b if v == DYNAMIC else v for b, v in zip(moved.shape, moved.valid, strict=True)]
@@ -76,10 +76,10 @@ class Window:
 
 def counters_range(symbol: SSAValue) -> tuple[int, int] | None:
     """Smallest and largest value of a loop counter with constant bounds, or of the lane index."""
-    if isinstance(symbol.owner, SubblockIdxOp):
+    if is_one(symbol.owner, SubblockIdxOp):
         return 0, 1
     loop = symbol.owner.parent_op() if isinstance(symbol.owner, Block) else None
-    if not isinstance(loop, ForOp) or symbol is not loop.body.block.args[0]:
+    if not is_one(loop, ForOp) or symbol is not loop.body.block.args[0]:
         return None
     lower, upper, step = (constant_of(v) for v in (loop.lb, loop.ub, loop.step))
     if lower is None or upper is None or step is None or step <= 0 or upper <= lower:
@@ -137,7 +137,7 @@ def _ranges_apart(a: Linear, b: Linear, first: int, second: int) -> bool:
 
 def _trips_apart(a: Linear, b: Linear, first: int, second: int, around: Operation) -> bool:
     """Different trips of a loop: its counter differs by a multiple of the step."""
-    if not isinstance(around, ForOp):
+    if not is_one(around, ForOp):
         return False
     counter, step = around.body.block.args[0], constant_of(around.step)
     factor = a.terms.get(counter, 0)

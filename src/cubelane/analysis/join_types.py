@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.making import CreateOp, FullOp
 from cubelane.ir.types import DYNAMIC, MemorySpace, Pad, TileType, implicit_layout
 
@@ -46,7 +47,7 @@ def join_type(name: str | None, values: Sequence[SSAValue]) -> TileType:
                 instead="bring both to one shape and element type, with reshape, slice or cast",
                 code="carried-type-changes",
             )
-    fixed = [v.type for v in values if isinstance(v.type, TileType) and not isinstance(v.owner, CreateOp)]
+    fixed = [v.type for v in values if isinstance(v.type, TileType) and not is_one(v.owner, CreateOp)]
     memory = join_space([t.memory for t in fixed or types])
     valid = tuple(
         extents[0] if all(e == extents[0] for e in extents) else DYNAMIC
@@ -74,4 +75,4 @@ def can_take(value: SSAValue, wanted: TileType) -> bool:
     tile, maker = value.type, value.owner
     if not isinstance(tile, TileType) or tile.valid != wanted.valid:
         return False
-    return isinstance(maker, CreateOp) or (isinstance(maker, FullOp) and tile.memory is wanted.memory)
+    return is_one(maker, CreateOp) or (is_one(maker, FullOp) and tile.memory is wanted.memory)

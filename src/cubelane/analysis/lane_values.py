@@ -7,6 +7,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from cubelane.analysis.affinity import classify
 from cubelane.analysis.split_axis import flows
 from cubelane.ir.affinity import Affinity
+from cubelane.ir.narrowing import is_one, is_value
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import Split, Splits, trait_of
@@ -46,7 +47,7 @@ class LaneValues:
             for group in (self.scalars, self.halves):
                 if source in group:
                     group.add(target)
-        if isinstance(op, SubblockIdxOp):
+        if is_one(op, SubblockIdxOp):
             self.scalars.update(op.results)
             return False
         if op.regions:
@@ -78,7 +79,7 @@ class LaneValues:
     def _reads_by_lane(self, op: Operation, behaviour: Split) -> bool:
         for name in READ_ADDRESS.get(behaviour, ()):
             held = getattr(op, name, ())
-            values: list[SSAValue] = [held] if isinstance(held, SSAValue) else list(held)
+            values: list[SSAValue] = [held] if is_value(held) else list(held)
             if any(value in self.scalars for value in values):
                 return True
         return False
@@ -103,7 +104,7 @@ def values_by_lane(function: FuncOp) -> set[SSAValue]:
 def _spread(op: Operation, found: set[SSAValue]) -> None:
     splits = trait_of(op, Splits)
     parts = splits is not None and splits.behaviour is Split.BOUNDARY and python_value(op.properties.get("split"))
-    if isinstance(op, SubblockIdxOp) or parts:
+    if is_one(op, SubblockIdxOp) or parts:
         found.update(op.results)
     for source, target in flows(op):
         if source in found:

@@ -159,11 +159,11 @@ class MemoryContents:
             if not op.regions:
                 if not is_view(op) and not is_one(op, HANDED_ON):
                     self._leaf(state, op)
-            elif isinstance(op, scf.ForOp):
+            elif is_one(op, scf.ForOp):
                 self._for(op, state)
-            elif isinstance(op, scf.IfOp):
+            elif is_one(op, scf.IfOp):
                 self._if(op, state)
-            elif isinstance(op, scf.WhileOp):
+            elif is_one(op, scf.WhileOp):
                 self._while(op, state)
             else:
                 self._leaf(state, op)

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue, Use
 from xdsl.irdl import IRDLOperation
 
 from cubelane.analysis.value_flow import arrives_at
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import Kind, SurfaceOp
 from cubelane.ir.traits import Spaces, trait_of, trait_of_class
 from cubelane.ir.types import DTYPES, MemorySpace, TileType
@@ -60,7 +61,7 @@ def demand(value: SSAValue) -> MemorySpace | None:
             if allowed is not None and (wanted is None or wanted is MemorySpace.VEC):
                 wanted = allowed[0]
             onward = arrives_at(use)
-            if not onward and allowed is None and not isinstance(op, ForOp) and inherits(op) and _is_first_tile(use):
+            if not onward and allowed is None and not is_one(op, ForOp) and inherits(op) and _is_first_tile(use):
                 onward = tuple(result for result in op.results if isinstance(result.type, TileType))
             for target in cast(tuple[SSAValue, ...], onward):
                 if target not in seen:

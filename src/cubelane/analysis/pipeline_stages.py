@@ -22,6 +22,7 @@ from cubelane.analysis.scalar_terms import Scalars
 from cubelane.analysis.tensor_handles import TensorHandles, written_slot
 from cubelane.ir.diagnostic import Location
 from cubelane.ir.kernel import LOOP, SKEWED, STAGE, LoopAttr, LoopFlavour, int_attribute
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.channel import FreeOp, PopOp, PushOp
 from cubelane.ir.traits import InPlace
 from cubelane.ir.types import TensorType, TileType
@@ -103,7 +104,7 @@ def _pipelined(agent: Agent) -> list[ForOp]:
     """The loops marked as pipelined, and not yet skewed, that push or pop in their own body."""
     found: list[ForOp] = []
     for op in agent.function.walk():
-        if isinstance(op, ForOp) and (mark := op.attributes.get(LOOP)) is not None:
+        if is_one(op, ForOp) and (mark := op.attributes.get(LOOP)) is not None:
             waiting = isinstance(mark, LoopAttr) and mark.data is LoopFlavour.PIPELINE and SKEWED not in op.attributes
             if waiting and any(isinstance(inner, Channel) for inner in op.body.block.ops):
                 found.append(op)
@@ -201,9 +202,9 @@ class _Stager:
                 continue
             if op.regions and any(isinstance(inner, Channel) for inner in op.walk()):
                 raise Declined(Location.of(op), "tiles cross between the cores inside a branch or loop of its body")
-            if isinstance(op, PopOp) and pushed and stage < self.limit:
+            if is_one(op, PopOp) and pushed and stage < self.limit:
                 stage, pushed = stage + 1, False
-            elif isinstance(op, PushOp):
+            elif is_one(op, PushOp):
                 pushed = True
             self.stage[op] = stage
 
@@ -216,7 +217,7 @@ class _Stager:
 
     def _made(self, value: SSAValue) -> int:
         """The stage in which a value is made; 0 for what the loop finds ready."""
-        if isinstance(value, BlockArgument):
+        if is_one(value, BlockArgument):
             return self.carried[value.index - 1] if value.owner is self.body and value.index else 0
         return self.stage.get(value.owner, 0) if isinstance(value.owner, Operation) else 0
 
@@ -260,7 +261,7 @@ class _Stager:
     def _check_slots(self) -> None:
         """A popped tile is its slot: all its readers, through views too, stand in the stage of the pop and its free."""
         for pop in self.ops:
-            if not isinstance(pop, PopOp):
+            if not is_one(pop, PopOp):
                 continue
             todo: list[SSAValue] = list(pop.results)
             while todo:
@@ -339,7 +340,7 @@ def _accesses(agent: Agent, staged: StagedLoop, core: int) -> Iterator[_Access]:
             for index, operand in enumerate(op.operands):
                 if isinstance(operand.type, TensorType) and effects != set() and not op.regions:
                     root = handles[operand]
-                    parameter = root.index if isinstance(root, BlockArgument) else None
+                    parameter = root.index if is_one(root, BlockArgument) else None
                     yield _Access(parameter, index == slot, core, stage, op)
 
 
@@ -358,8 +359,8 @@ def _check_order(skew: Skew) -> None:
     for staged in skew.loops:
         # the order of the source, in which the pushes and pops of a trip belong together
         for op, stage in staged.stage.items():
-            if isinstance(op, PushOp | PopOp):
-                (pushes if isinstance(op, PushOp) else pops).setdefault(ring_of(op), []).append(stage)
+            if is_one(op, (PushOp, PopOp)):
+                (pushes if is_one(op, PushOp) else pops).setdefault(ring_of(op), []).append(stage)
     place = Location.of(skew.loops[0].loop)
     for ring in {*pushes, *pops}:
         sent, taken = pushes.get(ring, []), pops.get(ring, [])
@@ -401,10 +402,10 @@ def _ends(programs: Sequence[Sequence[Channel]], depths: Mapping[Ring, int]) -> 
 def _step(op: Channel, free: dict[Ring, int], full: dict[Ring, int]) -> bool:
     """Does one step if it is possible now."""
     ring = ring_of(op)
-    if isinstance(op, FreeOp):
+    if is_one(op, FreeOp):
         free[ring] += 1
         return True
-    stock, other = (free, full) if isinstance(op, PushOp) else (full, free)
+    stock, other = (free, full) if is_one(op, PushOp) else (full, free)
     if not stock[ring]:
         return False
     stock[ring] -= 1

@@ -17,7 +17,7 @@ from cubelane.analysis.projection import has_effect
 from cubelane.analysis.tensor_handles import TensorHandles
 from cubelane.analysis.value_flow import joins_of
 from cubelane.ir.affinity import Affinity
-from cubelane.ir.narrowing import is_value
+from cubelane.ir.narrowing import is_one, is_value
 from cubelane.ir.traits import RunsOnce, has_trait
 from cubelane.ir.types import TensorType
 from cubelane.ir.walk import ops_in
@@ -71,11 +71,11 @@ class Places:
         """The conditions and bounds around an op."""
         parent = op.parent_op()
         while parent is not None and parent is not self.function:
-            if isinstance(parent, ForOp):
+            if is_one(parent, ForOp):
                 yield from (parent.lb, parent.ub, parent.step)
-            elif isinstance(parent, IfOp):
+            elif is_one(parent, IfOp):
                 yield parent.cond
-            elif isinstance(parent, WhileOp):
+            elif is_one(parent, WhileOp):
                 end = parent.before_region.block.last_op
                 assert isinstance(end, ConditionOp)
                 yield end.condition
@@ -99,13 +99,13 @@ class Places:
     def _found(self, value: SSAValue) -> Affinity:
         if isinstance(value.type, TensorType):
             return Affinity.SHARED
-        if isinstance(value, BlockArgument):
+        if is_one(value, BlockArgument):
             return self._argument(value)
         assert isinstance(value, OpResult)
         op = value.op
         if op.regions:
             arrives = [s.value for join in joins_of(op) if value in join.targets for s in join.sources]
-            return self._of_all([*arrives, *op.operands] if isinstance(op, IfOp) else arrives)
+            return self._of_all([*arrives, *op.operands] if is_one(op, IfOp) else arrives)
         if (boundary := boundary_of(op)) is not None:
             return Affinity.VECTOR if boundary.to_lanes else Affinity.CUBE
         place = place_of(op)
@@ -113,8 +113,8 @@ class Places:
 
     def _argument(self, value: BlockArgument) -> Affinity:
         parent = value.block.parent_op()
-        if isinstance(parent, ForOp) and value.index == 0:
+        if is_one(parent, ForOp) and value.index == 0:
             return self._of_all((parent.lb, parent.ub, parent.step))
-        if isinstance(parent, ForOp | WhileOp):
+        if is_one(parent, (ForOp, WhileOp)):
             return self._of_all(s.value for join in joins_of(parent) if value in join.targets for s in join.sources)
         return Affinity.SHARED

@@ -18,6 +18,7 @@ from cubelane.analysis.affinity import classify
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.kernel import PLACEMENT
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.traits import RunsOnce, has_trait
 from cubelane.ir.types import TensorType, TileType
 
@@ -43,7 +44,7 @@ def yielded(region: Region) -> "tuple[SSAValue, ...]":
     if not region.blocks:
         return ()
     last = region.block.last_op
-    if isinstance(last, ConditionOp):
+    if is_one(last, ConditionOp):
         return tuple(last.args)
     return tuple(last.operands) if last is not None else ()
 
@@ -98,7 +99,7 @@ class Needs:
             self._need_op(op)
             self._want(self.leaves[op].takes, op)
             return Affinity.MIXED
-        if isinstance(op, ReturnOp):
+        if is_one(op, ReturnOp):
             if returns:
                 self._want(op.operands, op)
             return Affinity.SHARED
@@ -128,9 +129,9 @@ class Needs:
         self._surroundings(op)
         if op in self.leaves:
             return
-        if isinstance(op, ForOp):
+        if is_one(op, ForOp):
             self._want((op.lb, op.ub, op.step), op)
-        elif isinstance(op, WhileOp):
+        elif is_one(op, WhileOp):
             last = op.before_region.block.last_op
             assert isinstance(last, ConditionOp)
             self._want((last.condition,), op)
@@ -151,7 +152,7 @@ class Needs:
 
     def _elsewhere(self, value: SSAValue, reader: Operation) -> SSAValue | None:
         """The value that stands for one made on the other core; None when this core makes it itself."""
-        if not isinstance(value, OpResult):
+        if not is_one(value, OpResult):
             return None
         op = value.op
         if op in self.leaves:
@@ -168,10 +169,10 @@ class Needs:
 
     def _names_parameter(self, value: OpResult) -> bool:
         """Whether a branch hands on a parameter unchanged; a tensor it gives is then that parameter on every path."""
-        if not isinstance(value.op, IfOp) or value.op not in self._spans:
+        if not is_one(value.op, IfOp) or value.op not in self._spans:
             return False
         handed = (yielded(region)[value.index] for region in value.op.regions if region.blocks)
-        return any(isinstance(v, BlockArgument) and v.block.parent_op() is self._root for v in handed)
+        return any(is_one(v, BlockArgument) and v.block.parent_op() is self._root for v in handed)
 
     def _missing(self, value: SSAValue, op: Operation, reader: Operation) -> Diagnostic:
         here, there = ("cube", "vector") if self.core is Affinity.CUBE else ("vector", "cube")
@@ -202,29 +203,29 @@ class Needs:
         )
 
     def _follow(self, value: SSAValue, reader: Operation) -> None:
-        if isinstance(value, BlockArgument):
+        if is_one(value, BlockArgument):
             parent = value.block.parent_op()
-            if isinstance(parent, ForOp) and value.index > 0:
+            if is_one(parent, ForOp) and value.index > 0:
                 self._carry(parent, value.index - 1)
-            elif isinstance(parent, WhileOp):
+            elif is_one(parent, WhileOp):
                 self._carry(parent, value.index)
             elif parent is not None and parent is not self._root:
                 self._need_op(parent)
             return
         assert isinstance(value, OpResult)
         op = value.op
-        if isinstance(op, ForOp | WhileOp):
+        if is_one(op, (ForOp, WhileOp)):
             self._carry(op, value.index)
             return
         self._need_op(op)
-        if isinstance(op, IfOp):
+        if is_one(op, IfOp):
             for region in op.regions:
                 self._want((yielded(region)[value.index],), op)
 
     def _carry(self, loop: ForOp | WhileOp, index: int) -> None:
         """A carried value needs its seed, what each trip hands on, and stands for the loop's result as well."""
         self._need_op(loop)
-        if isinstance(loop, ForOp):
+        if is_one(loop, ForOp):
             args = (loop.body.block.args[index + 1],)
             values = (loop.iter_args[index], yielded(loop.body)[index])
         else:
@@ -302,11 +303,11 @@ class Projector:
     def _copy(self, op: Operation) -> None:
         if op in self.needs.leaves:
             self.emit(op, self)
-        elif isinstance(op, ForOp):
+        elif is_one(op, ForOp):
             self._copy_for(op)
-        elif isinstance(op, WhileOp):
+        elif is_one(op, WhileOp):
             self._copy_while(op)
-        elif isinstance(op, IfOp):
+        elif is_one(op, IfOp):
             self._copy_if(op)
         else:
             self._copy_leaf(op)

@@ -16,6 +16,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from cubelane.analysis.value_flow import joins_of
 from cubelane.ir.diagnostic import Location
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import TensorType, TileType
@@ -91,7 +92,7 @@ class Scalars:
         known = self.known.get(value)
         if known is not None:
             return known
-        if isinstance(value, BlockArgument):
+        if is_one(value, BlockArgument):
             return self._argument(value)
         assert isinstance(value, OpResult)
         result = self._computed(value)
@@ -105,9 +106,9 @@ class Scalars:
 
     def _computed(self, value: OpResult) -> Scalar:
         op = value.op
-        if isinstance(op, arith.ConstantOp):
+        if is_one(op, arith.ConstantOp):
             return op.value.value.data if isinstance(op.value, IntegerAttr) else Term(("constant", op.value))
-        if isinstance(op, SubblockIdxOp) and self.lane is not None:
+        if is_one(op, SubblockIdxOp) and self.lane is not None:
             return self.lane
         if isinstance(op, _CASTS):
             return self.of(op.operands[0])
@@ -129,9 +130,9 @@ class Scalars:
             by_zero = type(op) in _DIVISIONS and numbers[1] == 0
             if type(op) in _BINARY and not by_zero:
                 return _BINARY[type(op)](*numbers)
-            if isinstance(op, arith.CmpiOp):
+            if is_one(op, arith.CmpiOp):
                 return int(_COMPARE[op.predicate.value.data](*numbers))
-        if isinstance(op, arith.SelectOp) and isinstance(operands[0], int):
+        if is_one(op, arith.SelectOp) and isinstance(operands[0], int):
             return operands[1] if operands[0] else operands[2]
         own = any(isinstance(o, Term) and o.own for o in operands)
         facts = tuple(sorted((k, str(v)) for k, v in op.properties.items()))

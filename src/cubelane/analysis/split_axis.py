@@ -28,6 +28,7 @@ from cubelane.analysis.lane_share import (
 from cubelane.analysis.split_leaf import Leaf, splits_of
 from cubelane.analysis.split_rules import RULES
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.traits import has_trait
 from cubelane.ir.types import SplitMode, TileType
 from cubelane.ir.walk import ops_in
@@ -169,7 +170,7 @@ class SplitAxes:
             share = self[source]
             if isinstance(share, Split) and share != self[target]:
                 self.assign(target, share, source)
-        if isinstance(op, ReturnOp):
+        if is_one(op, ReturnOp):
             self._return(op)
         elif not op.regions:
             self._leaf(op)
@@ -205,7 +206,7 @@ class SplitAxes:
 
 def _anchor(value: SSAValue) -> Operation:
     """The op at which to report a problem of a value."""
-    if isinstance(value, BlockArgument):
+    if is_one(value, BlockArgument):
         parent = value.block.parent_op()
         assert parent is not None
         return parent
@@ -233,10 +234,10 @@ def flows(op: Operation) -> list[tuple[SSAValue, SSAValue]]:
             return [*zip(op.args, after, strict=True), *zip(op.args, loop.res, strict=True)]
         case scf.YieldOp():
             parent = op.parent_op()
-            if isinstance(parent, scf.ForOp):
+            if is_one(parent, scf.ForOp):
                 carried = [*zip(op.arguments, parent.body.block.args[1:], strict=True)]
                 return [*carried, *zip(op.arguments, parent.res, strict=True)]
-            if isinstance(parent, scf.WhileOp):
+            if is_one(parent, scf.WhileOp):
                 return [*zip(op.arguments, parent.before_region.block.args, strict=True)]
             return [] if parent is None else [*zip(op.arguments, parent.results, strict=True)]
         case _:

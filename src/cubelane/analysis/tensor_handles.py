@@ -14,6 +14,7 @@ from xdsl.traits import MemoryWriteEffect
 from cubelane.analysis.value_flow import Join, arrives_at, joins_of
 from cubelane.ir import gm
 from cubelane.ir.kernel import Direction, direction_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.movement import StoreOp
 from cubelane.ir.traits import has_trait
 from cubelane.ir.types import TensorType
@@ -28,7 +29,7 @@ def written_slot(op: Operation) -> int | None:
     kind = type(op)
     if kind is gm.AssembleOp or kind is gm.WriteOp:
         return 0
-    return len(op.operands) - 1 - len(op.shapes) if isinstance(op, StoreOp) else None
+    return len(op.operands) - 1 - len(op.shapes) if is_one(op, StoreOp) else None
 
 
 class TensorHandles:
@@ -54,7 +55,7 @@ class TensorHandles:
         for op in block.ops:
             if op.regions:
                 self._compound(op)
-            elif isinstance(op, CallOp):
+            elif is_one(op, CallOp):
                 self._call(op)
             elif (slot := written_slot(op)) is not None:
                 self._name(op.results[0], self._roots.get(op.operands[slot]))
@@ -71,7 +72,7 @@ class TensorHandles:
 
     def _compound(self, op: Operation) -> None:
         joins = [j for j in joins_of(op) if isinstance(j.targets[0].type, TensorType)]
-        entering = isinstance(op, scf.ForOp | scf.WhileOp)
+        entering = is_one(op, (scf.ForOp, scf.WhileOp))
         for join in joins if entering else ():
             first = self._roots.get(join.sources[0].value)
             for target in join.targets:
@@ -113,7 +114,7 @@ def returned_parameters(function: FuncOp, functions: Functions | None = None) ->
     """For each returned value the parameter whose memory it names, None for one that names none."""
     handles = TensorHandles(function.body.block, functions)
     roots = [handles[value] for value in return_of(function).arguments]
-    return [root.index if isinstance(root, BlockArgument) else None for root in roots]
+    return [root.index if is_one(root, BlockArgument) else None for root in roots]
 
 
 def directions(function: FuncOp, functions: Functions | None = None) -> list[Direction]:
@@ -137,9 +138,9 @@ def _access(use: Use, functions: Functions) -> tuple[bool, bool]:
     op = use.operation
     if written_slot(op) == use.index:
         return False, True
-    if isinstance(op, gm.DimOp | ReturnOp) or arrives_at(use):
+    if is_one(op, (gm.DimOp, ReturnOp)) or arrives_at(use):
         return False, False
-    if isinstance(op, CallOp) and (callee := functions.get(op.callee.string_value())) is not None:
+    if is_one(op, CallOp) and (callee := functions.get(op.callee.string_value())) is not None:
         direction = direction_of(callee, use.index)
         return direction is not Direction.OUT, direction is not Direction.IN
     return True, False
@@ -176,7 +177,7 @@ def _find_writes(function: FuncOp, functions: Functions, known: Writes) -> froze
     handles = TensorHandles(block, functions, [r for r in made if isinstance(r.type, TensorType)])
     written = set[SSAValue]()
     for op in ops_in(function):
-        if isinstance(op, CallOp):
+        if is_one(op, CallOp):
             callee = functions.get(op.callee.string_value())
             positions = range(len(op.operands)) if callee is None else _writes(callee, functions, known)
             targets = [op.operands[i] for i in positions]

@@ -21,6 +21,7 @@ from cubelane.analysis.tile_layout import (
     window_is_contiguous,
 )
 from cubelane.analysis.value_flow import joins_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.channel import PopOp
 from cubelane.ir.traits import Cost, CostClass, InPlace, Overwrites, Split, Splits, has_trait, trait_of, trait_of_class
 from cubelane.ir.types import TileType
@@ -62,9 +63,9 @@ class Content:
     def foreign(self) -> str | None:
         """Where it lies when that is not memory of the function: a slot of a ring, or what a caller handed over."""
         owner = self.root.owner
-        if isinstance(owner, PopOp):
+        if is_one(owner, PopOp):
             return "it lies in a slot of a ring"
-        return "it is a parameter" if isinstance(owner, Block) and isinstance(owner.parent_op(), FuncOp) else None
+        return "it is a parameter" if isinstance(owner, Block) and is_one(owner.parent_op(), FuncOp) else None
 
     def meets(self, other: "Content") -> bool:
         """Whether both are needed at some position."""
@@ -219,7 +220,7 @@ class Lifetimes:
         nested = [reader for reader in under[last] if reader is not last]
         if not nested:
             return [(start, 2 * self.enter[last])]
-        if not isinstance(last, IfOp):
+        if not is_one(last, IfOp):
             return [(start, 2 * self.leave[last])]
         segments = [(start, 2 * self.enter[last])]
         for region in last.regions:

@@ -21,6 +21,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from cubelane.ir.kernel import BodyOp
+from cubelane.ir.narrowing import is_one, is_value
 from cubelane.ir.surface import constant_of, python_value
 from cubelane.ir.tile.channel import half
 from cubelane.ir.traits import Split, Splits, trait_of
@@ -55,11 +56,11 @@ def same_extent(one: Extent | None, two: Extent | None, depth: int = 8) -> bool:
             and one.stride == two.stride
             and same_extent(one.total, two.total, depth)
         )
-    first = constant_of(one) if isinstance(one, SSAValue) else one
-    second = constant_of(two) if isinstance(two, SSAValue) else two
+    first = constant_of(one) if is_value(one) else one
+    second = constant_of(two) if is_value(two) else two
     if first is not None or second is not None:
         return first == second
-    return isinstance(one, SSAValue) and isinstance(two, SSAValue) and _same_expression(one, two, depth)
+    return is_value(one) and is_value(two) and _same_expression(one, two, depth)
 
 
 def lane_share_of(extent: Extent | None) -> LaneExtent | None:
@@ -126,7 +127,7 @@ class ValidExtents:
     def _visible(extent: Extent, value: SSAValue) -> bool:
         """Whether an extent's SSA value can be named where `value` lives."""
         name = extent.total if isinstance(extent, LaneExtent) else extent
-        if not isinstance(name, SSAValue):
+        if not is_value(name):
             return True
         home = name.owner if isinstance(name.owner, Block) else name.owner.parent
         here: Block | None = value.owner if isinstance(value.owner, Block) else value.owner.parent
@@ -187,10 +188,10 @@ def _into_block(block: Block, value: SSAValue, axis: int) -> list[Place] | None:
     """Where a loop-carried tile comes from: its first value, and what the body hands on."""
     parent = block.parent_op()
     index = next(i for i, a in enumerate(block.args) if a is value)
-    if isinstance(parent, scf.ForOp) and index > 0:
+    if is_one(parent, scf.ForOp) and index > 0:
         yielded = block.last_op
         return [(parent.iter_args[index - 1], axis), *([(yielded.operands[index - 1], axis)] if yielded else [])]
-    if isinstance(parent, scf.WhileOp):
+    if is_one(parent, scf.WhileOp):
         before, after = parent.before_region.block, parent.after_region.block
         if block is before:
             back = after.last_op

@@ -11,6 +11,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue, Use
 
 from cubelane.ir.kernel import BodyOp, YieldOp
+from cubelane.ir.narrowing import is_one
 
 _BOUNDS = 3
 """Operands of a for loop before its initial values: lower bound, upper bound, step."""
@@ -52,22 +53,22 @@ def terminator(region_owner: Operation, region: int) -> Operation:
 
 def joins_of(op: Operation) -> Iterator[Join]:
     """The joins of a compound op, in order of their results; none for other ops."""
-    if isinstance(op, scf.ForOp):
+    if is_one(op, scf.ForOp):
         end = terminator(op, 0)
         arguments = op.body.block.args[1:]
         for i, (argument, result) in enumerate(zip(arguments, op.results, strict=True)):
             yield Join(op, (argument, result), (Slot(op, _BOUNDS + i), Slot(end, i)))
-    elif isinstance(op, scf.IfOp):
+    elif is_one(op, scf.IfOp):
         ends = [terminator(op, r) for r in range(2) if op.regions[r].blocks]
         for i, result in enumerate(op.results):
             yield Join(op, (result,), tuple(Slot(end, i) for end in ends))
-    elif isinstance(op, scf.WhileOp):
+    elif is_one(op, scf.WhileOp):
         condition, end = terminator(op, 0), terminator(op, 1)
         for i, argument in enumerate(op.before_region.block.args):
             yield Join(op, (argument,), (Slot(op, i), Slot(end, i)))
         for i, (argument, result) in enumerate(zip(op.after_region.block.args, op.results, strict=True)):
             yield Join(op, (argument, result), (Slot(condition, 1 + i),))
-    elif isinstance(op, BodyOp):
+    elif is_one(op, BodyOp):
         for i, result in enumerate(op.results):
             yield Join(op, (result,), (Slot(op.yielded, i),))
 
@@ -75,22 +76,22 @@ def joins_of(op: Operation) -> Iterator[Join]:
 def arrives_at(use: Use) -> tuple[SSAValue, ...]:
     """The block arguments and results that a used value becomes; empty when the use is no edge of control flow."""
     op, index = use.operation, use.index
-    if isinstance(op, scf.ForOp):
+    if is_one(op, scf.ForOp):
         i = index - _BOUNDS
         return (op.body.block.args[i + 1], op.results[i]) if i >= 0 else ()
-    if isinstance(op, scf.WhileOp):
+    if is_one(op, scf.WhileOp):
         return (op.before_region.block.args[index],)
     parent = op.parent_op()
-    if isinstance(op, scf.ConditionOp):
+    if is_one(op, scf.ConditionOp):
         assert isinstance(parent, scf.WhileOp)
         return (parent.after_region.block.args[index - 1], parent.results[index - 1]) if index else ()
-    if isinstance(op, scf.YieldOp):
-        if isinstance(parent, scf.ForOp):
+    if is_one(op, scf.YieldOp):
+        if is_one(parent, scf.ForOp):
             return parent.body.block.args[index + 1], parent.results[index]
-        if isinstance(parent, scf.WhileOp):
+        if is_one(parent, scf.WhileOp):
             return (parent.before_region.block.args[index],)
         return (parent.results[index],) if parent is not None else ()
-    if isinstance(op, YieldOp) and parent is not None:
+    if is_one(op, YieldOp) and parent is not None:
         return (parent.results[index],)
     return ()
 

@@ -13,7 +13,7 @@ from xdsl.traits import MemoryWriteEffect
 from cubelane.ir.diagnostic import Location
 from cubelane.ir.extents import extent_tree
 from cubelane.ir.gm import DimOp
-from cubelane.ir.narrowing import is_value
+from cubelane.ir.narrowing import is_one, is_value
 from cubelane.ir.surface import Bound
 from cubelane.ir.types import SplitMode, TensorType
 from cubelane.language.arguments import Arguments
@@ -151,7 +151,7 @@ class Body:
         if known is not None:
             return known
         tree = extent_tree(symbol.name)
-        if isinstance(tree, ast.BinOp):
+        if is_one(tree, ast.BinOp):
             operands = [self._part(part, node) for part in (tree.left, tree.right)]
             return self.arithmetic.binary(BINARY[type(tree.op)], operands[0], operands[1], node)
         raise UndefinedVariableError(f"no parameter has the extent `{symbol.name}`", self.emitter.place(node))

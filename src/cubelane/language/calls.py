@@ -102,9 +102,7 @@ class Calls:
 
     def _attach(self, result: Any, node: ast.AST) -> None:
         last = self.body.emitter.block.last_op
-        if last is not None and (
-            isinstance(result, Nothing) or (isinstance(result, SSAValue) and result.owner is last)
-        ):
+        if last is not None and (isinstance(result, Nothing) or (is_value(result) and result.owner is last)):
             last.attributes.update(call_attributes(self.body.evaluator, node, self.body.emitter.place(node)))
 
     def unified(self, word: str, given: Arguments) -> Any:

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from cubelane.ir.kernel import add_comments
-from cubelane.ir.narrowing import is_result, is_value
+from cubelane.ir.narrowing import is_one, is_result, is_value
 from cubelane.ir.surface import Bound
 from cubelane.ir.traits import Split, Splits
 from cubelane.ir.types import DYNAMIC, TensorType, TileType
@@ -123,7 +123,7 @@ class Statements:
             first = self.body.emitter.block.first_op if last is None else last.next_op
             while first is not None and first is not made and is_scalar_op(first):
                 first = first.next_op
-        if first is None or isinstance(first, ConstantOp):
+        if first is None or is_one(first, ConstantOp):
             return comments
         add_comments(first, comments)
         return []

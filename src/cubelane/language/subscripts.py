@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.types import DYNAMIC, TensorType, TileType
 from cubelane.language.body import Body
 from cubelane.language.calls import Calls, is_number, is_shaped
@@ -152,13 +153,13 @@ class Subscripts:
                 return {"": int(known)}
         except NotConstant:
             pass
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        if is_one(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
             sign = 1 if isinstance(node.op, ast.Add) else -1
             total = dict(self._linear(node.left))
             for term, factor in self._linear(node.right).items():
                 total[term] = total.get(term, 0) + sign * factor
             return total
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        if is_one(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             left, right = self._linear(node.left), self._linear(node.right)
             for constant, other in ((left, right), (right, left)):
                 if set(constant) <= {""}:

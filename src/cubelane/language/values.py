@@ -212,5 +212,5 @@ class Emitter:
 
 def named(value: object, name: str) -> None:
     """Gives a result the user's name, unless it has one."""
-    if isinstance(value, OpResult) and value.name_hint is None and not isinstance(value.op, ConstantOp):
+    if is_one(value, OpResult) and value.name_hint is None and not is_one(value.op, ConstantOp):
         value.name_hint = name

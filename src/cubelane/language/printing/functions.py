@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from cubelane.ir import kernel
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import BodyOp, Direction, LoopAttr, LoopFlavour, ScopeOp, SplitRegionOp, YieldOp
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import SurfaceOp
 from cubelane.language.attributes import PREFIX, as_text
 from cubelane.language.functions import IMPLIED
@@ -119,13 +120,13 @@ class FunctionText:
     def _name_of(self, value: SSAValue) -> str | None:
         """The name of a value; None for one that is written where it is used."""
         known = self.namer.names.get(value)
-        if known is None and not isinstance(value, OpResult):
+        if known is None and not is_one(value, OpResult):
             return self.namer.name(value, "arg")
         return known
 
     def _inlined(self, op: Operation) -> bool:
         """Whether a scalar op is written where its result is used."""
-        if isinstance(op, ConstantOp):
+        if is_one(op, ConstantOp):
             return True
         if not is_scalar_op(op):
             return False
@@ -218,7 +219,7 @@ class FunctionText:
             before = len(self.lines)
             self._block(block)
             last = block.last_op
-            if isinstance(last, scf.YieldOp):
+            if is_one(last, scf.YieldOp):
                 self._yield(op.results, last.arguments)
             if len(self.lines) == before:
                 self._line("pass")
@@ -267,7 +268,7 @@ class FunctionText:
                 self._line(first)
             self._block(block)
             last = block.last_op
-            if isinstance(last, scf.YieldOp):
+            if is_one(last, scf.YieldOp):
                 self._yield(results, last.arguments)
             if len(self.lines) == before:
                 self._line("pass")
@@ -292,15 +293,15 @@ class FunctionText:
     def _condition_text(self, block: Block, condition: SSAValue) -> str:
         """A condition as one expression; ops of the block that are no arithmetic become nested calls."""
         for inner in block.ops:
-            if isinstance(inner, SurfaceOp):
+            if is_one(inner, SurfaceOp):
                 self.namer.alias(inner.results[0], self.calls.call(inner).text)
-            elif not is_scalar_op(inner) and not isinstance(inner, scf.ConditionOp):
+            elif not is_scalar_op(inner) and not is_one(inner, scf.ConditionOp):
                 raise refuse(inner, f"`{inner.name}` in the condition of a while loop cannot be written")
         return self.scalars.text(condition)
 
     def _scope(self, op: BodyOp) -> None:
         block = op.body.block
-        if isinstance(op, SplitRegionOp):
+        if is_one(op, SplitRegionOp):
             lane = block.first_op
             assert lane is not None
             name = self.namer.name(lane.results[0], "lane") if lane.results else self.namer.fresh("lane")

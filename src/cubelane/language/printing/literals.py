@@ -8,7 +8,7 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, i1
 from xdsl.ir import Attribute, SSAValue
 
-from cubelane.ir.narrowing import is_integer, is_integer_attribute
+from cubelane.ir.narrowing import is_integer, is_integer_attribute, is_one
 from cubelane.ir.types import DTYPES, dtype_name
 
 FP32, BOOL = DTYPES["FP32"], DTYPES["BOOL"]
@@ -50,7 +50,7 @@ def typed(value: int | float, type_: Attribute) -> str:
 def value_of(value: SSAValue) -> int | float | None:
     """The number a constant holds; None for anything else."""
     owner = value.owner
-    if not isinstance(owner, ConstantOp):
+    if not is_one(owner, ConstantOp):
         return None
     attribute = owner.value
     if isinstance(attribute, FloatAttr):

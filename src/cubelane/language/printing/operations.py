@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import SplitRegionOp
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import RESULT_FACTS, Bound, Kind, Parameter, SurfaceOp
 from cubelane.ir.traits import Split, Splits
 from cubelane.ir.types import TensorType, TileType, dtype_name, is_float
@@ -157,7 +158,7 @@ def in_region(op: Operation) -> bool:
     """Whether an op stands in a split region."""
     parent = op.parent_op()
     while parent is not None:
-        if isinstance(parent, SplitRegionOp):
+        if is_one(parent, SplitRegionOp):
             return True
         parent = parent.parent_op()
     return False

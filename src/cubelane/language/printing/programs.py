@@ -6,6 +6,7 @@ from xdsl.ir import Attribute
 
 from cubelane.ir import kernel
 from cubelane.ir.extents import extent_symbols
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.types import TensorType
 from cubelane.ir.walk import ops_in
 from cubelane.language.printing.functions import INDENT, FunctionText
@@ -55,7 +56,7 @@ def _callees_first(functions: list[FuncOp]) -> list[FuncOp]:
             return
         open_.add(name)
         for op in ops_in(by_name[name]):
-            if isinstance(op, CallOp) and op.callee.root_reference.data in by_name:
+            if is_one(op, CallOp) and op.callee.root_reference.data in by_name:
                 visit(op.callee.root_reference.data)
         done[name] = by_name[name]
 

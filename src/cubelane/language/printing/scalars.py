@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import UnrealizedConversionCastOp as Reinterpret
 from xdsl.ir import Operation, SSAValue
 
 from cubelane.ir.diagnostic import Diagnostic, refuse
-from cubelane.ir.narrowing import is_integer
+from cubelane.ir.narrowing import is_integer, is_one
 from cubelane.ir.types import DTYPES, dtype_name
 from cubelane.language.operators import (
     AND,
@@ -44,8 +44,8 @@ def is_scalar_op(op: Operation) -> bool:
 def remainder_division(op: arith.SubiOp) -> arith.FloorDivSIOp | None:
     """The division of `a - a // b * b`, which is how `a % b` is computed; None for any other subtraction."""
     product = op.rhs.owner
-    division = product.lhs.owner if isinstance(product, arith.MuliOp) else None
-    if not isinstance(product, arith.MuliOp) or not isinstance(division, arith.FloorDivSIOp):
+    division = product.lhs.owner if is_one(product, arith.MuliOp) else None
+    if not is_one(product, arith.MuliOp) or not is_one(division, arith.FloorDivSIOp):
         return None
     inner = (product.result, division.result)
     if any(value.name_hint is not None or value.has_more_than_one_use() for value in inner):
@@ -55,9 +55,9 @@ def remainder_division(op: arith.SubiOp) -> arith.FloorDivSIOp | None:
 
 def is_in_remainder(op: Operation) -> bool:
     """Whether an op is the product or the division of a remainder, which is written as one operator."""
-    while isinstance(op, arith.FloorDivSIOp | arith.MuliOp) and op.result.has_one_use():
+    while is_one(op, (arith.FloorDivSIOp, arith.MuliOp)) and op.result.has_one_use():
         use = op.result.get_user_of_unique_use()
-        if isinstance(use, arith.SubiOp):
+        if is_one(use, arith.SubiOp):
             return use.rhs is op.result and remainder_division(use) is not None
         assert use is not None
         op = use
@@ -66,9 +66,7 @@ def is_in_remainder(op: Operation) -> bool:
 
 def is_written_twice(value: SSAValue) -> bool:
     """Whether a value stands in more than one place of the text; a remainder names both its operands once."""
-    return (
-        sum(not (isinstance(u.operation, arith.FloorDivSIOp) and is_in_remainder(u.operation)) for u in value.uses) > 1
-    )
+    return sum(not (is_one(u.operation, arith.FloorDivSIOp) and is_in_remainder(u.operation)) for u in value.uses) > 1
 
 
 class ScalarText:
@@ -95,20 +93,20 @@ class ScalarText:
             return text, UNARY if text.startswith("-") else ATOM
         if isinstance(op, Reinterpret):
             return self._reinterpreted(op)
-        if isinstance(op, arith.CmpiOp | arith.CmpfOp):
+        if is_one(op, (arith.CmpiOp, arith.CmpfOp)):
             return self._comparison(op)
-        if isinstance(op, arith.NegfOp):
+        if is_one(op, arith.NegfOp):
             return f"-{self.text(op.operand, UNARY)}", UNARY
-        if isinstance(op, arith.SelectOp):
+        if is_one(op, arith.SelectOp):
             then, other = self.text(op.lhs, OR), self.text(op.rhs, CHOICE)
             return f"{then} if {self.text(op.cond, OR)} else {other}", CHOICE
         if isinstance(op, CASTS):
             inner = f"pl.cast({self._cast_operand(op)}, pl.{dtype_name(value.type)})"
-            if isinstance(op, arith.FPToUIOp) and is_integer(value.type):
+            if is_one(op, arith.FPToUIOp) and is_integer(value.type):
                 unsigned = f"pl.cast({self._cast_operand(op)}, pl.UINT{value.type.width.data})"
                 inner = f"pl.cast({unsigned}, pl.{dtype_name(value.type)})"
             return inner, ATOM
-        if isinstance(op, arith.SubiOp) and (division := remainder_division(op)) is not None:
+        if is_one(op, arith.SubiOp) and (division := remainder_division(op)) is not None:
             own, operand = BINARY[ast.Mod].strength, self._unfolded(division, self.text)
             return f"{operand(division.lhs, own)} % {operand(division.rhs, own + 1)}", own
         if type(op) in SPELLED:
@@ -119,7 +117,7 @@ class ScalarText:
 
     def _cast_operand(self, op: Operation) -> str:
         source = op.operands[0]
-        if isinstance(op, arith.ExtUIOp | arith.UIToFPOp) and source.type != BOOL:
+        if is_one(op, (arith.ExtUIOp, arith.UIToFPOp)) and source.type != BOOL:
             return self.unsigned(source)
         text = self.text(source)
         return f"pl.const({text}, pl.INDEX)" if isinstance(source.type, IndexType) and text.isdecimal() else text
@@ -142,17 +140,17 @@ class ScalarText:
 
     def _logical(self, op: Operation) -> tuple[str, int]:
         lhs, rhs = op.operands[:2]
-        if isinstance(op, arith.XOrIOp) and literals.value_of(rhs) == 1:
+        if is_one(op, arith.XOrIOp) and literals.value_of(rhs) == 1:
             return f"not {self.text(lhs, NOT)}", NOT
-        if isinstance(op, arith.AndIOp | arith.OrIOp):
-            word, own = ("and", AND) if isinstance(op, arith.AndIOp) else ("or", OR)
+        if is_one(op, (arith.AndIOp, arith.OrIOp)):
+            word, own = ("and", AND) if is_one(op, arith.AndIOp) else ("or", OR)
             return f"{self.text(lhs, own)} {word} {self.text(rhs, own + 1)}", own
         return self._infix(op, self.text)
 
     def _comparison(self, op: arith.CmpiOp | arith.CmpfOp) -> tuple[str, int]:
         number = op.predicate.value.data
         own = COMPARISON + 1
-        if isinstance(op, arith.CmpfOp):
+        if is_one(op, arith.CmpfOp):
             symbol = REAL_SYMBOLS.get(REAL_PREDICATES[number])
             if symbol is None:
                 raise refuse(op, "this comparison cannot be written in the language", code="cannot-print")

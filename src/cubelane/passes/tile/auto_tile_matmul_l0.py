@@ -25,12 +25,13 @@ from cubelane.ir.kernel import (
     split_of,
     target_name,
 )
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.making import CreateOp
 from cubelane.ir.tile.matrix import MatmulAccOp, MatmulOp
 from cubelane.ir.tile.movement import MoveOp, StoreOp
 from cubelane.ir.tile.shaping import AssembleOp, ExtractOp
 from cubelane.ir.types import Layout, MemorySpace, TileType
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_of
 from cubelane.passes.tile.placement import Constants, base_name, build, insert, replace
 from cubelane.targets import A2A3, TARGETS, Target
 
@@ -65,13 +66,13 @@ class Tiling:
             return
         blocks = product.blocks(self.target, split_of(self.function))
         whole = blocks is not None and (blocks.rows, blocks.columns) == (product.rows, product.columns)
-        if blocks is None or (isinstance(op, MatmulAccOp) and (op.init_cond is not None or not whole)):
+        if blocks is None or (is_one(op, MatmulAccOp) and (op.init_cond is not None or not whole)):
             raise self._too_large(op, product)
         if blocks.depth != product.depth and not self._depth_is_valid(lhs, rhs):
             raise self._too_large(op, product)
         left, right = self._in_l1(op, op.lhs), self._in_l1(op, op.rhs)
         if whole:
-            acc = op.acc if isinstance(op, MatmulAccOp) else None
+            acc = op.acc if is_one(op, MatmulAccOp) else None
             replace(op, self._block(op, left, right, 0, 0, blocks, acc))
         else:
             self._join_blocks(op, left, right, product, blocks)
@@ -149,7 +150,7 @@ class Tiling:
     def _join_blocks(self, op: Factor, left: SSAValue, right: SSAValue, product: Product, blocks: Blocks) -> None:
         """Blocks of the result are stored one by one, or put together in the vector buffer."""
         use = op.results[0].get_user_of_unique_use()
-        store = use if isinstance(use, StoreOp) and use.parent is op.parent and not use.shapes else None
+        store = use if is_one(use, StoreOp) and use.parent is op.parent and not use.shapes else None
         name = f"{base_name(op.results[0])}__tile"
         corners = [
             (r, c) for r in range(0, product.rows, blocks.rows) for c in range(0, product.columns, blocks.columns)
@@ -209,7 +210,7 @@ class AutoTileMatmulL0(ModulePass):
         for function in functions_of(op):
             if not kind_of(function).in_core:
                 continue
-            products = [inner for inner in ops_in(function) if isinstance(inner, MatmulOp | MatmulAccOp)]
+            products = ops_of(function, (MatmulOp, MatmulAccOp))
             if products:
                 tiling = Tiling(function, target)
                 for product in products:

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from cubelane.ir.kernel import SPLIT, FunctionKind, ScopeOp, SplitAttr, functions_of, kind_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.types import SplitMode
 from cubelane.ir.walk import ops_in
 
@@ -24,7 +25,7 @@ class ChooseSplitMode(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         split = SplitAttr.of(MODES[self.mode])
         for inner in ops_in(op):
-            if isinstance(inner, ScopeOp) and inner.split is not None:
+            if is_one(inner, ScopeOp) and inner.split is not None:
                 inner.split = split
         for function in functions_of(op):
             if kind_of(function) is FunctionKind.INCORE and SPLIT in function.attributes:

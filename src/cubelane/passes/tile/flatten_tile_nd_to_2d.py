@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 from cubelane.ir import gm
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import functions_of, kind_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import Kind, SurfaceOp, constant_of
 from cubelane.ir.tile.base import TileOp
 from cubelane.ir.tile.making import CreateOp
@@ -75,7 +76,7 @@ class Flattening(ForwardRewrite):
         super().__init__(function.body.block)
         self._boxes: dict[Operation, tuple[int, ...]] = {}
         for op in ops_in(function):
-            if isinstance(op, StoreOp | SliceOp | AssembleOp | ReadOp | WriteOp) and has_rank(op.operands[0]):
+            if is_one(op, (StoreOp, SliceOp, AssembleOp, ReadOp, WriteOp)) and has_rank(op.operands[0]):
                 box = op.operands[0].type
                 assert isinstance(box, TileType)
                 self._boxes[op] = box.shape
@@ -83,21 +84,21 @@ class Flattening(ForwardRewrite):
     def visit(self, op: Operation) -> None:
         """Gives an op two-dimensional operands and results."""
         box = self._boxes.get(op)
-        if isinstance(op, LoadOp) and has_rank(op.result):
+        if is_one(op, LoadOp) and has_rank(op.result):
             self._load(op)
-        elif box is not None and isinstance(op, StoreOp):
+        elif box is not None and is_one(op, StoreOp):
             self._store(op, box)
-        elif box is not None and isinstance(op, SliceOp):
+        elif box is not None and is_one(op, SliceOp):
             self._slice(op, box)
-        elif box is not None and isinstance(op, AssembleOp):
+        elif box is not None and is_one(op, AssembleOp):
             self._assemble(op, box)
-        elif box is not None and isinstance(op, ReadOp | WriteOp):
+        elif box is not None and is_one(op, (ReadOp, WriteOp)):
             self._cell(op, box)
         elif any(has_rank(result) for result in op.results):
             self._fold(op)
         else:
             self.follow(op)
-        if isinstance(op, TransposeOp) and op.tmp is None and op.parent is not None:
+        if is_one(op, TransposeOp) and op.tmp is None and op.parent is not None:
             self._add_scratch(op)
 
     def _fold(self, op: Operation) -> None:
@@ -108,7 +109,7 @@ class Flattening(ForwardRewrite):
         splits = trait_of(op, Splits)
         along_rows = splits is None or splits.behaviour not in (Split.REDUCES, Split.CONCATENATES, Split.TRANSPOSES)
         if not (along_rows or (splits is not None and splits.axis == -1)):
-            spelled = op.SPELLING if isinstance(op, SurfaceOp) else op.name
+            spelled = op.SPELLING if is_one(op, SurfaceOp) else op.name
             raise refuse(
                 op,
                 f"`pl.{spelled}` works along an axis of `{name}` {list(tile.shape)} that is folded into its rows",
@@ -117,10 +118,10 @@ class Flattening(ForwardRewrite):
                 code="folded-axis",
             )
         wanted = flat_type(op, tile, name)
-        if isinstance(op, ReshapeOp) and op.tile.type == wanted:
+        if is_one(op, ReshapeOp) and op.tile.type == wanted:
             self.note_retyped(op.tile)
             replace(op, op.tile)
-        elif isinstance(op, TileOp) and any(p.kind is Kind.SHAPE for p in op.PARAMETERS):
+        elif is_one(op, TileOp) and any(p.kind is Kind.SHAPE for p in op.PARAMETERS):
             self.retype(result, wanted)
         else:
             self.infer(op)
@@ -241,7 +242,7 @@ class Flattening(ForwardRewrite):
 def needs_flattening(function: FuncOp) -> bool:
     """Whether a function has a tile of more than two axes, or a transpose without scratch."""
     for op in ops_in(function):
-        if any(has_rank(result) for result in op.results) or (isinstance(op, TransposeOp) and op.tmp is None):
+        if any(has_rank(result) for result in op.results) or (is_one(op, TransposeOp) and op.tmp is None):
             return True
     return False
 

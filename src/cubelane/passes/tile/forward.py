@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from cubelane.analysis.join_types import can_take, is_column, join_type
 from cubelane.analysis.value_flow import Join, Slot, joins_of
 from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import SurfaceOp
 from cubelane.ir.tile.movement import MoveOp
 from cubelane.ir.tile.shaping import ReshapeOp, SetValidShapeOp
@@ -77,7 +78,7 @@ class ForwardRewrite:
 
     def infer(self, op: Operation) -> None:
         """Gives the result of an op the type that its rule gives now."""
-        if not isinstance(op, SurfaceOp) or len(op.results) != 1 or not isinstance(op.results[0].type, TileType):
+        if not is_one(op, SurfaceOp) or len(op.results) != 1 or not isinstance(op.results[0].type, TileType):
             return
         try:
             type_ = op.result_type(op.bound())
@@ -87,7 +88,7 @@ class ForwardRewrite:
         self.retype(op.results[0], type_)
 
     def _compound(self, op: Operation) -> None:
-        loops = isinstance(op, scf.ForOp | scf.WhileOp)
+        loops = is_one(op, (scf.ForOp, scf.WhileOp))
         if loops:
             for join in joins_of(op):
                 if len(join.sources) > 1:
@@ -96,7 +97,7 @@ class ForwardRewrite:
             for number, region in enumerate(op.regions):
                 for block in region.blocks:
                     self.run(block)
-                if isinstance(op, scf.WhileOp) and number == 0:
+                if is_one(op, scf.WhileOp) and number == 0:
                     for join in joins_of(op):
                         if len(join.sources) == 1:
                             self._enter(join)

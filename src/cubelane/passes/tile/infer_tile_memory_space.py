@@ -14,10 +14,11 @@ from cubelane.analysis.memory_spaces import STORED_FROM_ACC, constraints, space_
 from cubelane.analysis.tile_lifetimes import is_view, same_order
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import SplitRegionOp, functions_of, kind_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.movement import MoveOp, StoreOp
 from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import MemorySpace, TensorType, TileType, dtype_name, implicit_layout
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_of
 from cubelane.passes.tile.forward import ForwardRewrite
 from cubelane.passes.tile.placement import base_name, build, replace
 
@@ -32,7 +33,7 @@ STRAIGHT = frozenset({MemorySpace.LEFT, MemorySpace.RIGHT})
 
 def enclosing_region(op: Operation | None) -> SplitRegionOp | None:
     """The split region around an op."""
-    while op is not None and not isinstance(op, SplitRegionOp):
+    while op is not None and not is_one(op, SplitRegionOp):
         op = op.parent_op()
     return op
 
@@ -40,7 +41,7 @@ def enclosing_region(op: Operation | None) -> SplitRegionOp | None:
 def region_of(value: SSAValue) -> SplitRegionOp | None:
     """The split region that a value is made in or handed out of."""
     owner = value.owner
-    if isinstance(owner, SplitRegionOp):
+    if is_one(owner, SplitRegionOp):
         return owner
     return enclosing_region(owner if isinstance(owner, Operation) else owner.parent_op())
 
@@ -50,7 +51,7 @@ class Inference(ForwardRewrite):
 
     def __init__(self, function: FuncOp):
         super().__init__(function.body.block)
-        self._has_regions = any(isinstance(op, SplitRegionOp) for op in ops_in(function))
+        self._has_regions = bool(ops_of(function, SplitRegionOp))
         self._moved: list[dict[tuple[SSAValue, MemorySpace], SSAValue]] = []
 
     def enter_block(self, block: Block) -> None:
@@ -61,7 +62,7 @@ class Inference(ForwardRewrite):
 
     def visit(self, op: Operation) -> None:
         """Brings the operands to where the op reads them, and types the result by them."""
-        if isinstance(op, MoveOp) and self.was_retyped(op.tile) and op.tile.type == op.result.type:
+        if is_one(op, MoveOp) and self.was_retyped(op.tile) and op.tile.type == op.result.type:
             self.note_retyped(op.tile)
             replace(op, op.tile)
             return
@@ -72,7 +73,7 @@ class Inference(ForwardRewrite):
                 op.operands[index] = moved = self._move(operand, allowed[0], op)
                 self.note_retyped(moved)
         self._leave_accumulator(op)
-        if isinstance(op, StoreOp):
+        if is_one(op, StoreOp):
             self._check_store(op)
         if len(op.results) == 1 and isinstance(tile := op.results[0].type, TileType) and tile.memory is None:
             self.retype(op.results[0], _placed(tile, space_of(op)))

@@ -19,7 +19,7 @@ from cubelane.ir.kernel import (
 from cubelane.ir.surface import Bound
 from cubelane.ir.tile.channel import InitializePipeOp
 from cubelane.ir.types import DTYPES, TensorLayout, TensorType
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_of
 from cubelane.targets import TARGETS
 
 BUFFER = "__gm_pipe_buffer"
@@ -46,7 +46,7 @@ class InjectGMPipeBuffer(ModulePass):
         if target is None or not target.ring_in_global_memory:
             return
         functions = functions_of(op)
-        calls = {f.sym_name.data: [c for c in ops_in(f) if isinstance(c, CallOp)] for f in functions}
+        calls = {f.sym_name.data: ops_of(f, CallOp) for f in functions}
         takers = _takers(functions, calls)
         for function in functions:
             if function.sym_name.data in takers:
@@ -67,7 +67,7 @@ def _takers(functions: list[FuncOp], calls: dict[str, list[CallOp]]) -> set[str]
     for function in functions:
         for call in calls[function.sym_name.data]:
             callers.setdefault(call.callee.string_value(), []).append(function)
-    todo = [f for f in functions if not has_buffer(f) and any(isinstance(o, InitializePipeOp) for o in ops_in(f))]
+    todo = [f for f in functions if not has_buffer(f) and bool(ops_of(f, InitializePipeOp))]
     takers = {f.sym_name.data for f in todo}
     while todo:
         for caller in callers.get(todo.pop().sym_name.data, ()):

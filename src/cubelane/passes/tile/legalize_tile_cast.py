@@ -9,7 +9,7 @@ from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import functions_of, kind_of, target_name
 from cubelane.ir.tile.elementwise import CastOp
 from cubelane.ir.types import DTYPES, TileType, dtype_name
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_of
 from cubelane.passes.tile.placement import base_name, build
 
 
@@ -45,5 +45,5 @@ class LegalizeTileCast(ModulePass):
             return
         for function in functions_of(op):
             if kind_of(function).in_core:
-                for cast in [inner for inner in ops_in(function) if isinstance(inner, CastOp)]:
+                for cast in ops_of(function, CastOp):
                     legalize(cast, target)

@@ -16,6 +16,7 @@ from cubelane.analysis.tile_buffers import Copy, TileBuffers
 from cubelane.analysis.tile_lifetimes import Lifetimes, is_view, view_problem, viewed
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of, target_name
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.channel import FreeOp
 from cubelane.ir.tile.movement import MoveOp
 from cubelane.ir.traits import InPlace, Split, Splits, trait_of
@@ -76,7 +77,7 @@ def _anchor(copy: Copy, lifetimes: Lifetimes) -> Operation:
     """Where the copy goes: to the op that needs it, but before the slot that it lies in is given back."""
     for use in lifetimes[copy.value].root.uses:
         free = use.operation
-        if not isinstance(free, FreeOp) or free.parent is not copy.op.parent:
+        if not is_one(free, FreeOp) or free.parent is not copy.op.parent:
             continue
         if lifetimes.enter[free] < lifetimes.enter[copy.op]:
             return free

@@ -25,8 +25,9 @@ from cubelane.ir.kernel import (
     functions_of,
     kind_of,
 )
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.types import SplitMode
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_in, ops_of
 from cubelane.passes.tile.placement import insert
 from cubelane.passes.tile.simplify import drop_unused_outputs
 
@@ -43,7 +44,7 @@ def live_ins(body: Block) -> tuple[list[SSAValue], list[ConstantOp]]:
             if operand in inside:
                 if isinstance(owner, Operation) and is_part_of_expression(owner):
                     read(owner)
-            elif isinstance(owner, ConstantOp):
+            elif is_one(owner, ConstantOp):
                 constants[owner] = None
             else:
                 outside[operand] = None
@@ -60,12 +61,12 @@ def live_ins(body: Block) -> tuple[list[SSAValue], list[ConstantOp]]:
 
 def is_part_of_expression(op: Operation) -> bool:
     """Whether an op is a scalar computed in the middle of a statement; its operands are read where its result is."""
-    return op.dialect_name() == Arith.name and not isinstance(op, ConstantOp) and op.results[0].name_hint is None
+    return op.dialect_name() == Arith.name and not is_one(op, ConstantOp) and op.results[0].name_hint is None
 
 
 def scope_attributes(scope: ScopeOp) -> dict[str, Attribute]:
     """The attributes of the function that a scope becomes; refuses a split of the scope beside split regions."""
-    regions = [op for op in ops_in(scope) if isinstance(op, SplitRegionOp)]
+    regions = ops_of(scope, SplitRegionOp)
     if regions and scope.split is not None:
         raise refuse(
             scope,
@@ -150,7 +151,7 @@ def outline(scope: ScopeOp, name: str, functions: Functions) -> FuncOp:
     insert(ReturnOp(*results), end)
     body.erase_op(end)
     for inner in reversed(ops_in(body)):
-        if isinstance(inner, SplitRegionOp):
+        if is_one(inner, SplitRegionOp):
             drop_unused_outputs(inner)
 
     types = [value.type for value in results]
@@ -181,11 +182,11 @@ class OutlineIncoreScopes(ModulePass):
                 self._outline_all(op, parent, names, functions)
 
     def _outline_all(self, program: ModuleOp, parent: FuncOp, names: Names, functions: dict[str, FuncOp]) -> None:
-        scopes = [scope for scope in ops_in(parent) if isinstance(scope, ScopeOp)]
+        scopes = ops_of(parent, ScopeOp)
         for scope in scopes:
             outer = scope.parent_op()
             while outer is not None:
-                if isinstance(outer, ScopeOp):
+                if is_one(outer, ScopeOp):
                     raise refuse(
                         scope,
                         "a `pl.at` scope cannot stand inside another one",

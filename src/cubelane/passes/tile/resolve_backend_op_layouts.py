@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 from cubelane.analysis.join_types import is_column
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import functions_of, kind_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import SurfaceOp
 from cubelane.ir.tile.movement import MoveOp
 from cubelane.ir.tile.shaping import ReshapeOp
@@ -109,7 +110,7 @@ def resolve(function: FuncOp) -> None:
     """Repairs every op of a function that violates the layout it needs."""
     repair = Repair()
     for op in [op for op in ops_in(function) if has_trait(op, NeedsRowMajor)]:
-        if isinstance(op, SurfaceOp) and violates(op):
+        if is_one(op, SurfaceOp) and violates(op):
             repair.repair(op)
 
 

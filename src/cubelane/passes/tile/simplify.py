@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
 from cubelane.ir.kernel import SplitRegionOp, YieldOp, functions_of, kind_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import Split, Splits, has_trait, trait_of
 from cubelane.passes.tile.placement import insert
@@ -48,7 +49,7 @@ def removable(op: Operation) -> bool:
     if (
         op.regions
         or not op.results
-        or isinstance(op, SubblockIdxOp)
+        or is_one(op, SubblockIdxOp)
         or (splits is not None and splits.behaviour is Split.BOUNDARY)
         or any(result.first_use is not None for result in op.results)
     ):
@@ -65,7 +66,7 @@ def remove_unused(block: Block) -> None:
     op = block.last_op
     while op is not None:
         before = op.prev_op
-        if isinstance(op, SplitRegionOp):
+        if is_one(op, SplitRegionOp):
             op = drop_unused_outputs(op)
         for region in op.regions:
             for inner in region.blocks:

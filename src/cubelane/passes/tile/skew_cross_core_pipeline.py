@@ -19,6 +19,7 @@ from cubelane.analysis.channel_protocol import CoreGroup, core_groups
 from cubelane.analysis.memory_budget import usages
 from cubelane.analysis.pipeline_stages import Skew, StagedLoop, read_by, skews
 from cubelane.ir.kernel import SKEWED, target_name
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import constant_of
 from cubelane.targets import TARGETS, Target
 
@@ -118,7 +119,7 @@ class LoopSkewer:
 
     def _age(self, value: SSAValue, stage: int) -> tuple[Key, int] | None:
         """What an op of `stage` reads and how many rounds ago it was made; None for what every round finds ready."""
-        if isinstance(value, BlockArgument) and value.owner is self.body and value.index:
+        if is_one(value, BlockArgument) and value.owner is self.body and value.index:
             return value.index - 1, stage + 1 - self.staged.carried[value.index - 1]
         if isinstance(value.owner, Operation) and value.owner in self.staged.stage:
             return value, stage - self.staged.stage[value.owner]

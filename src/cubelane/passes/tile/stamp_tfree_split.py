@@ -5,6 +5,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import as_property, python_value
 from cubelane.ir.tile.channel import FreeOp, PopOp, transport_code
 from cubelane.ir.walk import ops_in
@@ -17,14 +18,14 @@ class StampTfreeSplit(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in ops_in(op):
-            if isinstance(inner, FreeOp):
+            if is_one(inner, FreeOp):
                 stamp(inner)
 
 
 def stamp(free: FreeOp) -> None:
     """Stamps one free."""
     pop = free.tile.owner
-    if not isinstance(pop, PopOp):
+    if not is_one(pop, PopOp):
         raise refuse(
             free,
             f"`{free.tile.name_hint or 'this tile'}` was not popped, so there is no slot to give back",

@@ -17,6 +17,7 @@ from cubelane.analysis.lane_share import name_of
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import SPLIT_AIV, FunctionKind, SplitRegionOp, flag, functions_of, kind_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import SurfaceOp
 from cubelane.ir.traits import CoreAffinity, Fixed, Split, Splits, trait_of
 from cubelane.ir.types import MemorySpace, SplitMode, TileType
@@ -55,13 +56,13 @@ class _Function:
 
     def __init__(self, function: FuncOp):
         self.function = function
-        self.regions = {op for op in ops_in(function.body) if isinstance(op, SplitRegionOp)}
+        self.regions = {op for op in ops_in(function.body) if is_one(op, SplitRegionOp)}
 
     def problems(self) -> Iterator[Diagnostic]:
         """The violations of the function."""
         for op in ops_in(self.function.body):
             region = self.region_of(op)
-            if isinstance(op, SplitRegionOp):
+            if is_one(op, SplitRegionOp):
                 yield from self.unmarked(op)
             elif op.regions:
                 continue
@@ -76,7 +77,7 @@ class _Function:
         """The innermost region around an op."""
         parent = op.parent_op()
         while parent is not None and parent is not self.function:
-            if isinstance(parent, SplitRegionOp):
+            if is_one(parent, SplitRegionOp):
                 return parent
             parent = parent.parent_op()
         return None
@@ -174,7 +175,7 @@ class _Function:
 
     def maker_of(self, value: SSAValue) -> Operation | None:
         """The op that made a value, looked up through the regions that hand it out; carries have none."""
-        while isinstance(value.owner, SplitRegionOp):
+        while is_one(value.owner, SplitRegionOp):
             region = value.owner
             index = next(i for i, result in enumerate(region.results) if result is value)
             value = region.yielded.arguments[index]
@@ -189,7 +190,7 @@ def _behaviour(op: Operation) -> Split | None:
 
 def _called(op: Operation) -> str:
     """What the user calls an op: namespace and name."""
-    return f"{op.NAMESPACE}.{op.SPELLING}" if isinstance(op, SurfaceOp) else op.name
+    return f"{op.NAMESPACE}.{op.SPELLING}" if is_one(op, SurfaceOp) else op.name
 
 
 def _consumer(op: Operation) -> Affinity:

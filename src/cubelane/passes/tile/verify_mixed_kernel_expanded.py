@@ -12,6 +12,7 @@ from cubelane.analysis.affinity import roll_up
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import constant_of, python_value
 from cubelane.ir.tile.channel import (
     FreeOp,
@@ -69,7 +70,7 @@ class _Program:
         self.function, self.cube = function, cube
         self.core = "AIC" if cube else "AIV"
         self.ops = ops_in(function)
-        self.inits = [op for op in self.ops if isinstance(op, InitializePipeOp)]
+        self.inits = [op for op in self.ops if is_one(op, InitializePipeOp)]
 
     def findings(self) -> list[Diagnostic]:
         """All of them."""
@@ -78,7 +79,7 @@ class _Program:
     def _spaces(self) -> Iterator[Diagnostic]:
         wanted = MemorySpace.MAT if self.cube else MemorySpace.VEC
         for op in self.ops:
-            if isinstance(op, PopOp) and op.TO_LANES is not self.cube:
+            if is_one(op, PopOp) and op.TO_LANES is not self.cube:
                 kind = op.results[0].type
                 assert isinstance(kind, TileType)
                 if kind.memory is not wanted:
@@ -106,12 +107,12 @@ class _Program:
         """A pipe must be open, whatever the program does, before the first statement that holds a push or a pop."""
         seen: set[int] = set()
         for op in self.ops:
-            if isinstance(op, InitializePipeOp):
+            if is_one(op, InitializePipeOp):
                 if op.parent_op() is not self.function:
                     continue
                 mask = python_value(op.dir_mask)
                 seen.update(bit for bit in (C2V, V2C) if mask & bit)
-            elif isinstance(op, PushOp | PopOp):
+            elif is_one(op, (PushOp, PopOp)):
                 bit = C2V if op.TO_LANES else V2C
                 if bit not in seen:
                     seen.add(bit)
@@ -154,13 +155,13 @@ class _Program:
         """Each pop is freed once, in its own block, by the free of its direction."""
         taken: dict[Operation, PopOp] = {}
         for op in block.ops:
-            if isinstance(op, PopOp) and op.TO_LANES is not self.cube:
+            if is_one(op, PopOp) and op.TO_LANES is not self.cube:
                 taken[op] = op
-            elif isinstance(op, FreeOp):
+            elif is_one(op, FreeOp):
                 pop = op.tile.owner
-                if isinstance(pop, PopOp) and pop in taken and pop.TO_LANES is op.TO_LANES:
+                if is_one(pop, PopOp) and pop in taken and pop.TO_LANES is op.TO_LANES:
                     del taken[pop]
-                elif isinstance(pop, PopOp) and pop.TO_LANES is not op.TO_LANES:
+                elif is_one(pop, PopOp) and pop.TO_LANES is not op.TO_LANES:
                     yield _wrong(op, f"`{op.SPELLING}` frees a tile that came through `{pop.SPELLING}`")
                 else:
                     yield _wrong(

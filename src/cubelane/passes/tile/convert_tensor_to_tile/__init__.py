@@ -14,6 +14,7 @@ from cubelane.analysis.tensor_handles import TensorHandles
 from cubelane.analysis.value_flow import Join, Slot
 from cubelane.ir import gm
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.types import TensorType
 from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.convert_tensor_to_tile.accumulators import Accumulators
@@ -45,7 +46,7 @@ class Conversion(ForwardRewrite):
 
     def visit(self, op: Operation) -> None:
         """Converts a tensor op; a tile op only follows its operands."""
-        if isinstance(op, gm.TensorOp):
+        if is_one(op, gm.TensorOp):
             self._rules.convert(op)
         else:
             self.follow(op)
@@ -63,7 +64,7 @@ class Conversion(ForwardRewrite):
 
 def works_on_tensors(function: FuncOp) -> bool:
     """Whether a function holds tensor ops to convert."""
-    return any(isinstance(op, gm.TensorOp) and not isinstance(op, STAYS) for op in ops_in(function))
+    return any(is_one(op, gm.TensorOp) and not isinstance(op, STAYS) for op in ops_in(function))
 
 
 class ConvertTensorToTile(ModulePass):

@@ -11,6 +11,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from cubelane.analysis.value_flow import terminator
 from cubelane.ir.diagnostic import refuse
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import constant_of
 from cubelane.ir.tile.making import CreateOp, FullOp
 from cubelane.ir.types import MemorySpace, TileType
@@ -22,7 +23,7 @@ Retype = Callable[[SSAValue, TileType], SSAValue]
 def is_zero(value: SSAValue) -> bool:
     """Whether a tile is made of zeros."""
     maker = value.owner
-    return isinstance(maker, FullOp) and maker.bound()["value"] == 0
+    return is_one(maker, FullOp) and maker.bound()["value"] == 0
 
 
 def runs_at_least_once(loop: scf.ForOp) -> bool:
@@ -39,8 +40,8 @@ class Accumulators:
 
     def first_trip(self, op: Operation, acc: SSAValue) -> SSAValue | None:
         """The condition under which the product `op` overwrites `acc`; None when it always adds."""
-        loop = acc.owner.parent_op() if isinstance(acc, BlockArgument) else None
-        if not isinstance(acc, BlockArgument) or not isinstance(loop, scf.ForOp) or acc.index == 0:
+        loop = acc.owner.parent_op() if is_one(acc, BlockArgument) else None
+        if not is_one(acc, BlockArgument) or not is_one(loop, scf.ForOp) or acc.index == 0:
             return None
         slot = acc.index + 2
         if not is_zero(loop.operands[slot]):

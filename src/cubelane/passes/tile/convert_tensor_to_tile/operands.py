@@ -7,6 +7,7 @@ from cubelane.analysis.tensor_handles import TensorHandles, written_slot
 from cubelane.analysis.value_flow import arrives_at
 from cubelane.ir import gm
 from cubelane.ir.diagnostic import refuse
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import Kind
 from cubelane.ir.tile.base import TileOp
 from cubelane.ir.tile.movement import LoadOp, MoveOp
@@ -22,21 +23,21 @@ SELF_LOADING = (gm.SliceOp, gm.ReadOp, gm.WriteOp, gm.DimOp, gm.AssembleOp, Call
 def is_matmul_operand(use: Use) -> bool:
     """Whether a value is used as a factor of a product."""
     op = use.operation
-    if isinstance(op, gm.MatmulOp):
+    if is_one(op, gm.MatmulOp):
         return True
-    return isinstance(op, gm.MatmulAccOp) and use.index > 0
+    return is_one(op, gm.MatmulAccOp) and use.index > 0
 
 
 def keeps_matrix(op: Operation) -> bool:
     """Whether the result can stay in L1 with the operand: a window, a view of the same rows, a turned matrix."""
-    if isinstance(op, gm.ReshapeOp):
+    if is_one(op, gm.ReshapeOp):
         old, new = op.operands[0].type, op.result.type
         return isinstance(old, TensorType) and old.shape[-1] == new.shape[-1]
-    if isinstance(op, gm.TransposeOp):
+    if is_one(op, gm.TransposeOp):
         rank = len(op.result.type.shape)
         call = op.bound()
         return {call["axis0"] % rank, call["axis1"] % rank} == {rank - 2, rank - 1}
-    return isinstance(op, gm.SliceOp | gm.SetValidShapeOp)
+    return is_one(op, (gm.SliceOp, gm.SetValidShapeOp))
 
 
 def wanted_by(value: SSAValue) -> tuple[bool, bool]:
@@ -54,7 +55,7 @@ def wanted_by(value: SSAValue) -> tuple[bool, bool]:
                 onward = tuple(op.results)
             if is_matmul_operand(use):
                 by_product = True
-            elif not onward and not isinstance(op, gm.DimOp):
+            elif not onward and not is_one(op, gm.DimOp):
                 by_other = True
             for target in onward:
                 if target not in seen:
@@ -99,7 +100,7 @@ class Operands:
     def _write(self, op: Operation, root: SSAValue) -> None:
         """Notes a write; refuses a tensor that is written both cell by cell and by windows."""
         first = self._written.setdefault(root, op)
-        if isinstance(first, gm.WriteOp) is not isinstance(op, gm.WriteOp):
+        if is_one(first, gm.WriteOp) is not is_one(op, gm.WriteOp):
             name = root.name_hint or "the tensor"
             raise refuse(
                 op,
@@ -126,7 +127,7 @@ class Operands:
         op = use.operation
         if is_matmul_operand(use) or arrives_at(use) or isinstance(op, (*SELF_LOADING, gm.ReshapeOp)):
             return False
-        return isinstance(op, gm.TensorOp)
+        return is_one(op, gm.TensorOp)
 
     def is_written(self, value: SSAValue) -> bool:
         """Whether the function writes this parameter."""

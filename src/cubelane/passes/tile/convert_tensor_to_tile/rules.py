@@ -9,6 +9,7 @@ from cubelane.analysis.memory_spaces import STORED_FROM_ACC
 from cubelane.analysis.value_flow import final_uses
 from cubelane.ir import gm
 from cubelane.ir.diagnostic import Diagnostic, refuse
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import Kind, Parameter, SurfaceOp
 from cubelane.ir.tile import Tile
 from cubelane.ir.tile import elementwise as vector
@@ -91,9 +92,9 @@ class Rules:
         rule = RULES.get(type(op))
         if rule is not None:
             rule(self, op)
-        elif isinstance(op, gm.BinaryTensorOp):
+        elif is_one(op, gm.BinaryTensorOp):
             self.binary(op)
-        elif isinstance(op, gm.TensorOp):
+        elif is_one(op, gm.TensorOp):
             self.rename(op)
 
     def rename(self, op: gm.TensorOp, **extra: Any) -> None:
@@ -114,7 +115,7 @@ class Rules:
         """A scratch tile: as large as the operand; at least 128 columns for a reduction."""
         tile = tile_of(arguments[op.PARAMETERS[0].name])
         box = list(tile.shape)
-        if splits.behaviour is Split.REDUCES and not (isinstance(op, gm.ReduceTensorOp) and op.INDEX_RESULT):
+        if splits.behaviour is Split.REDUCES and not (is_one(op, gm.ReduceTensorOp) and op.INDEX_RESULT):
             box[-1] = max(SCRATCH_COLUMNS, box[-1])
         return build(CreateOp, op, "tmp_tile", {"shape": box, "dtype": tile.dtype, "target_memory": VEC})
 
@@ -341,7 +342,7 @@ class Rules:
         """Whether every use of a product stores it as it is to a tensor of the same element type."""
         for use in final_uses(product):
             op = use.operation
-            if not isinstance(op, gm.AssembleOp) or use.index != 1 or not isinstance(op.target.type, TensorType):
+            if not is_one(op, gm.AssembleOp) or use.index != 1 or not isinstance(op.target.type, TensorType):
                 return False
             if op.target.type.dtype != dtype or not self.operands.names_memory(op.target):
                 return False

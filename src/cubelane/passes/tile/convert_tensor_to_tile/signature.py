@@ -7,6 +7,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from cubelane.analysis.tensor_handles import TensorHandles, directions, return_of
 from cubelane.ir import gm
 from cubelane.ir.kernel import Direction, argument_attributes, direction_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.movement import StoreOp
 from cubelane.ir.types import TensorType, TileType
 from cubelane.ir.walk import ops_in
@@ -29,7 +30,7 @@ def promote_made_tensors(function: FuncOp) -> list[TensorType]:
     """A returned tensor that the function makes and fills becomes an Out parameter; the types of the new ones."""
     end = return_of(function)
     added: list[TensorType] = []
-    made: dict[SSAValue, gm.CreateOp] = {op.result: op for op in ops_in(function) if isinstance(op, gm.CreateOp)}
+    made: dict[SSAValue, gm.CreateOp] = {op.result: op for op in ops_in(function) if is_one(op, gm.CreateOp)}
     if not made:
         return added
     handles = TensorHandles(function.body.block, made=list(made))
@@ -75,7 +76,7 @@ def update_signature(function: FuncOp) -> None:
 
 def provide_outputs(program: ModuleOp, added: dict[str, list[TensorType]]) -> None:
     """Callers make the tensors that functions now write their results to."""
-    calls = [op for op in ops_in(program) if isinstance(op, CallOp) and op.callee.string_value() in added]
+    calls = [op for op in ops_in(program) if is_one(op, CallOp) and op.callee.string_value() in added]
     for call in calls:
         outputs: list[SSAValue] = []
         for index, tensor in enumerate(added[call.callee.string_value()]):

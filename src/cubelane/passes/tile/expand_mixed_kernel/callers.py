@@ -10,6 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from cubelane.analysis.tensor_handles import TensorHandles
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import DUAL_DISPATCH, EXTERNAL, FunctionKind, flag, functions_of, kind_of, set_flag, split_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.channel import FreeOp, ImportPeerBufferOp, PopOp, PushOp, transport_code
 from cubelane.ir.types import SplitMode
 from cubelane.ir.walk import ops_in
@@ -19,7 +20,7 @@ from cubelane.targets import Target
 
 def calls_in(function: FuncOp) -> Iterator[CallOp]:
     """All calls of a function, in loops and branches too."""
-    return (op for op in ops_in(function) if isinstance(op, CallOp))
+    return (op for op in ops_in(function) if is_one(op, CallOp))
 
 
 def callee_of(call: CallOp) -> str:
@@ -113,7 +114,7 @@ class HandWrittenGroups:
             return False
         if EXTERNAL in function.attributes or flag(function, DUAL_DISPATCH) or split_of(function) is not SplitMode.NONE:
             return False
-        codes = [transport_code(op) for op in ops_in(function) if isinstance(op, PushOp | PopOp | FreeOp)]
+        codes = [transport_code(op) for op in ops_in(function) if is_one(op, (PushOp, PopOp, FreeOp))]
         return bool(codes) and not any(codes)
 
     def _fresh(self, name: str) -> str:
@@ -154,7 +155,7 @@ class HandWrittenGroups:
         new = like(group, name, block, list(member.function_type.outputs.data))
         new.attributes, new.location = dict(member.attributes), member.location
         for op in ops_in(new):
-            if isinstance(op, ImportPeerBufferOp) and isinstance(op.peer_func, StringAttr):
+            if is_one(op, ImportPeerBufferOp) and isinstance(op.peer_func, StringAttr):
                 op.peer_func = StringAttr(names.get(op.peer_func.data, op.peer_func.data))
         parent = self.module.body.block
         if name == member.sym_name.data:
@@ -169,9 +170,9 @@ class HandWrittenGroups:
 
     @staticmethod
     def _passed(call: Operation, value: SSAValue, mapping: dict[SSAValue, SSAValue], block: Block) -> SSAValue:
-        if isinstance(value, BlockArgument) and value in mapping:
+        if is_one(value, BlockArgument) and value in mapping:
             return mapping[value]
-        if isinstance(value.owner, ConstantOp):
+        if is_one(value.owner, ConstantOp):
             copy = value.owner.clone()
             block.add_op(copy)
             return copy.results[0]

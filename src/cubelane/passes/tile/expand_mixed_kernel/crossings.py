@@ -13,6 +13,7 @@ from cubelane.analysis.projection import Leaf, Projector
 from cubelane.analysis.valid_extents import ValidExtents
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, refuse
+from cubelane.ir.narrowing import is_one, is_value
 from cubelane.ir.surface import Bound
 from cubelane.ir.tile.channel import PopFromCubeOp, PopFromLanesOp, PushToCubeOp, PushToLanesOp, SubblockIdxOp
 from cubelane.ir.tile.movement import MoveOp
@@ -120,7 +121,7 @@ class Crossing:
         """What this crossing takes and gives on one core."""
         if core is self.boundary.producer:
             return Leaf(takes=(self.boundary.source,))
-        takes = [e for e in self.extents if isinstance(e, SSAValue)]
+        takes = [e for e in self.extents if is_value(e)]
         return Leaf(tuple(takes if self.lane is None else [*takes, self.lane]), gives=True)
 
 
@@ -168,7 +169,7 @@ class Lanes:
         self.indices: list[Operation] = []
         for position, op in enumerate(ops_in(function.body)):
             self.positions[op] = position
-            if isinstance(op, SubblockIdxOp):
+            if is_one(op, SubblockIdxOp):
                 self.indices.append(op)
 
     def at(self, op: Operation) -> SSAValue | None:

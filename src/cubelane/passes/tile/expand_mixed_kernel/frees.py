@@ -21,6 +21,7 @@ from xdsl.traits import IsTerminator
 
 from cubelane.analysis.value_flow import arrives_at
 from cubelane.ir.diagnostic import refuse
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import Bound, python_value
 from cubelane.ir.tile.channel import FreeOp, FreeToCubeOp, FreeToLanesOp, PopOp
 from cubelane.ir.tile.movement import MoveOp
@@ -78,7 +79,7 @@ def life_of(pop: PopOp, at: Positions) -> Life:
     while todo:
         for use in todo.pop().uses:
             op = use.operation
-            if isinstance(op, FreeOp):
+            if is_one(op, FreeOp):
                 life.frees.append(op)
                 continue
             if op.parent_block() is at.block and has_trait(op, IsTerminator):
@@ -111,12 +112,12 @@ class FreeInserter:
     def run(self, function: Operation) -> None:
         """Adds the missing frees of every block; frees that are there and stand right stay."""
         for block in list(blocks_in(function)):
-            if any(isinstance(op, PopOp) for op in block.ops):
+            if any(is_one(op, PopOp) for op in block.ops):
                 self._block(block)
 
     def _block(self, block: Block) -> None:
         at = Positions(block)
-        lives = [life_of(op, at) for op in at.ops if isinstance(op, PopOp)]
+        lives = [life_of(op, at) for op in at.ops if is_one(op, PopOp)]
         nested = [{ring for inner in blocks_in(op) for ring in _rings(inner)} for op in at.ops]
         ends = self._ends(lives, nested)
         for life in lives:
@@ -179,7 +180,7 @@ class FreeInserter:
                 "pl.cross_core_slot(slot_num=N)",
                 code="slot-held-too-long",
             )
-        uses = [use for use in tile.uses if not isinstance(use.operation, FreeOp)]
+        uses = [use for use in tile.uses if not is_one(use.operation, FreeOp)]
         copy = MoveOp.from_call(Bound({"tile": tile}), tile.type)
         copy.location = life.pop.location
         result = copy.results[0]
@@ -207,7 +208,7 @@ class FreeInserter:
         new.location = anchor.location
         block = life.pop.parent_block()
         assert block is not None
-        while isinstance(anchor.next_op, FreeOp) and self._older(anchor.next_op, life):
+        while is_one(anchor.next_op, FreeOp) and self._older(anchor.next_op, life):
             anchor = anchor.next_op
         block.insert_op_after(new, anchor)
 
@@ -223,10 +224,10 @@ class FreeInserter:
     def _older(free: FreeOp, life: Life) -> bool:
         """Whether a free gives back a slot of the same ring that was popped earlier."""
         pop = free.tile.owner
-        return isinstance(pop, PopOp) and pop.TO_LANES == life.pop.TO_LANES
+        return is_one(pop, PopOp) and pop.TO_LANES == life.pop.TO_LANES
 
 
 def _rings(block: Block) -> Iterator[tuple[bool, int]]:
     for op in block.ops:
-        if isinstance(op, PopOp):
+        if is_one(op, PopOp):
             yield op.TO_LANES, python_value(op.properties.get("id")) or 0

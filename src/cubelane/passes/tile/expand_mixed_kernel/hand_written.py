@@ -7,14 +7,14 @@ from cubelane.ir.surface import Bound
 from cubelane.ir.tile.channel import PushToCubeOp
 from cubelane.ir.tile.movement import MoveOp
 from cubelane.ir.types import MemorySpace, TileType
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_of
 from cubelane.passes.tile.expand_mixed_kernel.crossings import nz_layout
 from cubelane.targets import Target
 
 
 def stage_pushes(function: FuncOp, target: Target | None) -> None:
     """Puts a move to NZ order in front of each push to the cube that does not have it yet (a5)."""
-    for push in [op for op in ops_in(function) if isinstance(op, PushToCubeOp)]:
+    for push in ops_of(function, PushToCubeOp):
         if target is None:
             raise refuse(
                 push,

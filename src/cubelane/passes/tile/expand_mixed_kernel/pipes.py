@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import Bound, SurfaceOp, python_value
 from cubelane.ir.tile.channel import (
     ImportPeerBufferOp,
@@ -36,7 +37,7 @@ class Pipe:
 
 def is_setup(op: Operation) -> bool:
     """Whether an op belongs to the set-up of a ring."""
-    return isinstance(op, ReserveBufferOp | ImportPeerBufferOp | InitializePipeOp)
+    return is_one(op, (ReserveBufferOp, ImportPeerBufferOp, InitializePipeOp))
 
 
 def pipes_of(cube: FuncOp, lanes: FuncOp) -> list[Pipe]:
@@ -44,11 +45,11 @@ def pipes_of(cube: FuncOp, lanes: FuncOp) -> list[Pipe]:
     pipes: dict[int | None, Pipe] = {}
     for function in (cube, lanes):
         for op in ops_in(function):
-            if isinstance(op, PushOp | PopOp):
+            if is_one(op, (PushOp, PopOp)):
                 number = python_value(op.properties.get("id"))
                 pipe = pipes.setdefault(number, Pipe(number))
                 pipe.directions |= C2V if op.TO_LANES else V2C
-                tile = op.tile.type if isinstance(op, PushOp) else op.results[0].type
+                tile = op.tile.type if is_one(op, PushOp) else op.results[0].type
                 assert isinstance(tile, TileType)
                 pipe.slot_size = max(pipe.slot_size, tile.size_in_bytes)
     return list(pipes.values())
@@ -62,8 +63,8 @@ class _Prologue:
         self.block = function.body.block
         self.anchor = self.block.first_op
         # the lane index stays first (constants are part of expressions): offsets of the whole body build on it
-        first = next((op for op in self.block.ops if not isinstance(op, ConstantOp)), None)
-        if not cube and isinstance(first, SubblockIdxOp):
+        first = next((op for op in self.block.ops if not is_one(op, ConstantOp)), None)
+        if not cube and is_one(first, SubblockIdxOp):
             self.anchor = first.next_op
         self.like = function
 

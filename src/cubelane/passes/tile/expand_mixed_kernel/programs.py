@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -28,6 +27,7 @@ from cubelane.ir.kernel import (
     set_flag,
     split_of,
 )
+from cubelane.ir.narrowing import is_one, is_value
 from cubelane.ir.tile.channel import ImportPeerBufferOp, ReserveBufferOp
 from cubelane.ir.types import SplitMode, TileType
 from cubelane.ir.walk import ops_in
@@ -87,7 +87,7 @@ class Expansion:
             anchors=[fence.after if fence in own else fence.before for fence in self.fences],
             extra=[fence.tile for fence in own],
             returns=core is Affinity.VECTOR,
-            passive=lambda op: isinstance(op, ReserveBufferOp | ImportPeerBufferOp),
+            passive=lambda op: is_one(op, (ReserveBufferOp, ImportPeerBufferOp)),
         )
 
     def _side(self, core: Affinity) -> FuncOp:
@@ -118,7 +118,7 @@ class Expansion:
         parameters = [
             block.args[root.index]
             for root, value in zip(roots, return_of(function).operands, strict=True)
-            if isinstance(root, BlockArgument) and not _through_branch(value)
+            if is_one(root, BlockArgument) and not _through_branch(value)
         ]
         if len(parameters) == len(roots):
             returned = list(parameters)
@@ -139,17 +139,17 @@ def _index(value: SSAValue) -> int:
 
 def _through_branch(value: SSAValue) -> bool:
     """Whether a returned tensor comes out of an `if`; the group then hands on what the lanes return."""
-    while not isinstance(value, BlockArgument):
+    while not is_one(value, BlockArgument):
         op = value.owner
-        if isinstance(op, ForOp):
+        if is_one(op, ForOp):
             value = op.iter_args[_index(value)]
-        elif isinstance(op, WhileOp):
+        elif is_one(op, WhileOp):
             value = op.arguments[_index(value)]
         else:
             target = getattr(op, "target", None)
-            if not isinstance(target, SSAValue):
+            if not is_value(target):
                 return True
-            value = cast(SSAValue, target)
+            value = target
     return False
 
 
@@ -167,7 +167,7 @@ def _slots(function: FuncOp) -> int:
 
 def _refuse_scopes(function: FuncOp) -> None:
     for op in ops_in(function):
-        if isinstance(op, BodyOp):
+        if is_one(op, BodyOp):
             raise refuse(
                 op,
                 f"`{function.sym_name.data}` still holds a scope or a split region, which no core can run",

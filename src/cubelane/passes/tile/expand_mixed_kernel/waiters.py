@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.signals import DeferWaitOp
 from cubelane.ir.traits import Split, Splits, trait_of
@@ -27,7 +28,7 @@ LAUNCH = ("allow_early_resolve", "predicate", *LAUNCH_SHAPE)
 def refuse_wrong_waiters(module: ModuleOp) -> None:
     """Raises the first violation."""
     for function in functions_of(module):
-        first = next((op for op in ops_in(function) if isinstance(op, DeferWaitOp)), None)
+        first = next((op for op in ops_in(function) if is_one(op, DeferWaitOp)), None)
         if first is not None:
             for problem in (*_of_function(function, first), *_of_callers(module, function)):
                 raise problem
@@ -65,9 +66,9 @@ def _of_function(function: FuncOp, first: DeferWaitOp) -> Iterator[Diagnostic]:
 
 
 def _only_registers(op: Operation) -> bool:
-    if isinstance(op, DeferWaitOp | ForOp | IfOp | YieldOp) or op.name.startswith(("arith.", "builtin.")):
+    if is_one(op, (DeferWaitOp, ForOp, IfOp, YieldOp)) or op.name.startswith(("arith.", "builtin.")):
         return True
-    if isinstance(op, ReturnOp):
+    if is_one(op, ReturnOp):
         return not op.operands
     splits = trait_of(op, Splits)
     return splits is not None and splits.behaviour is Split.NONE and not op.regions and _reads_only(op)
@@ -82,7 +83,7 @@ def _of_callers(module: ModuleOp, function: FuncOp) -> Iterator[Diagnostic]:
     name = function.sym_name.data
     for caller in functions_of(module):
         for call in ops_in(caller):
-            if not isinstance(call, CallOp) or call.callee.string_value() != name:
+            if not is_one(call, CallOp) or call.callee.string_value() != name:
                 continue
             if kind_of(caller) is not FunctionKind.ORCHESTRATION:
                 yield _wrong(

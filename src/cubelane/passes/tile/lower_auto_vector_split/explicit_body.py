@@ -13,6 +13,7 @@ from cubelane.analysis.lane_values import LaneValues, control_of
 from cubelane.analysis.valid_extents import LaneExtent, ValidExtents, lane_share_of
 from cubelane.ir.diagnostic import Location, refuse
 from cubelane.ir.kernel import SplitRegionOp
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import Split as Behaviour
 from cubelane.ir.traits import Splits, trait_of
@@ -49,7 +50,7 @@ def check(block: Block, mode: SplitMode) -> None:
         elif behaviour is Behaviour.BOUNDARY:
             _check_control(op, values)
     region, end = block.parent_op(), block.last_op
-    assert isinstance(region, SplitRegionOp) and end is not None
+    assert is_one(region, SplitRegionOp) and end is not None
     for value, result in zip(end.operands, region.results, strict=True):
         if value in values.halves and not _stays_on_the_lanes(result, mode):
             raise refuse(
@@ -64,7 +65,7 @@ def _stays_on_the_lanes(result: SSAValue, mode: SplitMode) -> bool:
     """Whether a half leaves its region only for other regions of the same mode, where each lane still has its own."""
     for use in result.uses:
         inside: Operation | None = use.operation
-        while inside is not None and not isinstance(inside, SplitRegionOp):
+        while inside is not None and not is_one(inside, SplitRegionOp):
             inside = inside.parent_op()
         if inside is None or inside.mode.mode is not mode:
             return False
@@ -137,7 +138,7 @@ def _check_control(op: Operation, values: LaneValues) -> None:
 
 def localize(function: FuncOp, ops: list[Operation], mode: SplitMode) -> None:
     """Makes the valid extents of a spliced body per-lane (spec 4.8 c)."""
-    lane = next(op.results[0] for op in ops if isinstance(op, SubblockIdxOp))
+    lane = next(op.results[0] for op in ops if is_one(op, SubblockIdxOp))
     boundaries = [op for op in ops if behaviour_of(op) is Behaviour.BOUNDARY]
     gathers = [op for op in boundaries if not _to_lanes(op)]
     changed = [_shard(op, function, mode, lane) for op in boundaries if _to_lanes(op)]

@@ -26,11 +26,12 @@ from cubelane.ir.kernel import (
     kind_of,
     set_flag,
 )
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import RunsOnce, Splits, has_trait, trait_of
 from cubelane.ir.traits import Split as Behaviour
 from cubelane.ir.types import DTYPES, SplitMode
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_in, ops_of
 from cubelane.passes.tile.lower_auto_vector_split import explicit_body
 from cubelane.passes.tile.lower_auto_vector_split.halving import Halver
 from cubelane.passes.tile.lower_auto_vector_split.naming import all_names, fresh_name
@@ -38,7 +39,7 @@ from cubelane.passes.tile.lower_auto_vector_split.naming import all_names, fresh
 
 def regions_of(function: FuncOp) -> list[SplitRegionOp]:
     """The split regions of a function, outermost first."""
-    return [op for op in ops_in(function.body) if isinstance(op, SplitRegionOp)]
+    return ops_of(function.body, SplitRegionOp)
 
 
 def applies_to(function: FuncOp) -> bool:
@@ -52,7 +53,7 @@ def lower(function: FuncOp) -> None:
     for region in regions:
         _refuse_nesting(region)
     for op in ops_in(function.body):
-        if isinstance(op, ScopeOp):
+        if is_one(op, ScopeOp):
             raise refuse(
                 op,
                 f"'{function.sym_name.data}' holds pl.split_aiv regions and a scope; a scope cannot be lowered here",
@@ -75,9 +76,9 @@ def lower(function: FuncOp) -> None:
 
 def _refuse_nesting(region: SplitRegionOp) -> None:
     parent = region.parent_op()
-    while parent is not None and not isinstance(parent, FuncOp):
-        if isinstance(parent, ScopeOp | SplitRegionOp):
-            what = "a scope" if isinstance(parent, ScopeOp) else "another split region"
+    while parent is not None and not is_one(parent, FuncOp):
+        if is_one(parent, (ScopeOp, SplitRegionOp)):
+            what = "a scope" if is_one(parent, ScopeOp) else "another split region"
             raise refuse(
                 region,
                 f"this pl.split_aiv region stands inside {what}; a region must be free of scopes to be lowered",
@@ -148,7 +149,7 @@ def _share_out(function: FuncOp, region: SplitRegionOp, taken: set[str]) -> None
 def _refuse_lane_use(block: Block, mode: SplitMode) -> None:
     """A body that is shared out automatically is written full width; a lane index in it would count twice."""
     for op in ops_in(block):
-        if not isinstance(op, SubblockIdxOp):
+        if not is_one(op, SubblockIdxOp):
             continue
         for use in op.results[0].uses:
             raise refuse(

@@ -12,6 +12,7 @@ from xdsl.rewriter import Rewriter
 from cubelane.analysis.lane_share import name_of
 from cubelane.analysis.split_axis import flows
 from cubelane.ir.diagnostic import Diagnostic, refuse
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import SurfaceOp
 from cubelane.ir.types import DYNAMIC, TileType
 
@@ -28,7 +29,7 @@ def revalidate(changed: list[SSAValue]) -> None:
             if found:
                 compounds.add(op if op.regions else op.parent_op() or op)
             pending.extend(found)
-            if isinstance(op, SurfaceOp):
+            if is_one(op, SurfaceOp):
                 pending.extend(_derived(op))
     for compound in compounds:
         _check_carries(compound)

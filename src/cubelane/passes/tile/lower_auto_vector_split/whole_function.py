@@ -20,6 +20,7 @@ from cubelane.ir.kernel import (
     set_flag,
     split_of,
 )
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.types import DTYPES, SplitMode
 from cubelane.ir.walk import ops_in
@@ -60,7 +61,7 @@ def lower(function: FuncOp) -> None:
 
 def _refuse_scopes(function: FuncOp) -> None:
     for op in ops_in(function.body):
-        if isinstance(op, ScopeOp):
+        if is_one(op, ScopeOp):
             raise refuse(
                 op,
                 f"the body of '{function.sym_name.data}' still holds a scope, and the automatic split "

@@ -21,6 +21,7 @@ from cubelane.analysis.valid_extents import ValidExtents
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Location, refuse
 from cubelane.ir.kernel import FunctionKind, kind_of, split_of
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import Bound, as_property, python_value
 from cubelane.ir.tile.channel import (
     FreeOp,
@@ -49,7 +50,7 @@ IMPLICIT_SLOTS = {1: 8, 2: 8, 3: 4}
 
 def transports(function: FuncOp) -> Iterator[PushOp | PopOp]:
     """The pushes and pops of a program, in order."""
-    return (op for op in ops_in(function) if isinstance(op, PushOp | PopOp))
+    return (op for op in ops_in(function) if is_one(op, (PushOp, PopOp)))
 
 
 def standalone_mode(function: FuncOp) -> SplitMode:
@@ -91,9 +92,9 @@ def halve(function: FuncOp, mode: SplitMode) -> None:
 
 def _stamp_codes(function: FuncOp, mode: SplitMode) -> None:
     for op in transports(function):
-        value = op.tile if isinstance(op, PushOp) else op.results[0]
+        value = op.tile if is_one(op, PushOp) else op.results[0]
         assert isinstance(value.type, TileType)
-        boundary = Boundary(op, isinstance(op, PushOp), value, value, mode, None, True)
+        boundary = Boundary(op, is_one(op, PushOp), value, value, mode, None, True)
         tile = value.type
         code = shard_code(boundary, mode, tile, None) if boundary.to_lanes else gather_code(boundary, mode, tile)
         op.properties["split"] = as_property(code)
@@ -126,18 +127,18 @@ class _Lanes:
         slots = [
             python_value(op.properties.get("slot_num")) or IMPLICIT_SLOTS[python_value(op.dir_mask) or 3]
             for op in ops_in(self.function)
-            if isinstance(op, InitializePipeOp)
+            if is_one(op, InitializePipeOp)
         ]
         return min(slots, default=2)
 
     def _read_as_mixed(self) -> None:
         for op in ops_in(self.function):
-            if isinstance(op, FreeOp):
+            if is_one(op, FreeOp):
                 op.detach()
                 op.erase()
-            elif isinstance(op, PopOp):
+            elif is_one(op, PopOp):
                 self._pop_as_move(op)
-            elif isinstance(op, PushOp):
+            elif is_one(op, PushOp):
                 tile = op.tile.type
                 assert isinstance(tile, TileType)
                 self._insert(MoveOp.from_call(Bound({"tile": op.tile}), tile.in_memory(MemorySpace.MAT)), op)
@@ -187,7 +188,7 @@ class _Lanes:
             place=Places(function),
             stand_in=handles.__getitem__,
             returns=True,
-            passive=lambda op: isinstance(op, ReserveBufferOp | ImportPeerBufferOp),
+            passive=lambda op: is_one(op, (ReserveBufferOp, ImportPeerBufferOp)),
         )
         raw = replace(A2A3, stages_nz_before_push=False)
         write = CrossingWriter(crossings, Affinity.VECTOR, raw, PipeOf())
@@ -197,7 +198,7 @@ class _Lanes:
             write(op, projector)
             new = projector.block.first_op if last is None else last.next_op
             while new is not None:
-                if isinstance(new, PushOp | PopOp) and ids[op] is not None:
+                if is_one(new, (PushOp, PopOp)) and ids[op] is not None:
                     new.properties["id"] = as_property(ids[op])
                 new = new.next_op
 

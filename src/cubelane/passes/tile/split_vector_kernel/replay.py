@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.narrowing import is_one, is_value
 from cubelane.ir.surface import Bound, SurfaceOp, constant_of
 from cubelane.ir.tile.channel import InitializePipeOp, SubblockIdxOp
 from cubelane.ir.tile.making import CreateOp
@@ -108,8 +109,8 @@ class Replay:
         """A store does not happen; its result names the tensor it would have written."""
         target = getattr(op, "target", None)
         for result in op.results:
-            if isinstance(result.type, TensorType) and isinstance(target, SSAValue):
-                self.values[result] = self.value(cast(SSAValue, target))
+            if isinstance(result.type, TensorType) and is_value(target):
+                self.values[result] = self.value(target)
 
     def _zero(self, op: Operation) -> None:
         """A cell of an empty tile does not exist; lane 1 goes on with 0."""
@@ -121,7 +122,7 @@ class Replay:
         reads_memory = has_trait(op, MemoryReadEffect) and not channel
         if reads_memory or behaviour(op) in (Split.SLICES, Split.TRANSPOSES):
             made = self._created(op, kind)
-        elif isinstance(op, SetValidShapeOp):
+        elif is_one(op, SetValidShapeOp):
             made = self._cut(self.value(op.tile), empty(kind), op)
         elif channel:
             made = self._add(op.create(properties=op.properties, result_types=[empty(kind)]), op).results[0]
@@ -223,10 +224,10 @@ def is_replayed(function: FuncOp) -> bool:
     """Whether a program has the form that `replay_on_lane_1` gives it: set-up, the rest under a test of the lane."""
     ops = list(function.body.block.ops)
     branch = ops[-2] if len(ops) > 1 else None
-    if not isinstance(branch, IfOp) or not isinstance(test := branch.cond.owner, CmpiOp):
+    if not is_one(branch, IfOp) or not isinstance(test := branch.cond.owner, CmpiOp):
         return False
-    tests_lane = isinstance(test.lhs.owner, SubblockIdxOp) and constant_of(test.rhs) == 0
-    return tests_lane and all(isinstance(op, SubblockIdxOp | ConstantOp | CmpiOp) or is_setup(op) for op in ops[:-2])
+    tests_lane = is_one(test.lhs.owner, SubblockIdxOp) and constant_of(test.rhs) == 0
+    return tests_lane and all(is_one(op, (SubblockIdxOp, ConstantOp, CmpiOp)) or is_setup(op) for op in ops[:-2])
 
 
 def replay_on_lane_1(function: FuncOp) -> None:
@@ -276,10 +277,10 @@ def _prologue(ops: list[Operation]) -> list[Operation]:
     for position, op in enumerate(ops):
         if is_setup(op):
             taken = position + 1
-        elif not (isinstance(op, ConstantOp) and _only_for_setup(op)):
+        elif not (is_one(op, ConstantOp) and _only_for_setup(op)):
             break
     return ops[:taken]
 
 
 def _only_for_setup(op: Operation) -> bool:
-    return all(isinstance(use.operation, InitializePipeOp) for use in op.results[0].uses)
+    return all(is_one(use.operation, InitializePipeOp) for use in op.results[0].uses)

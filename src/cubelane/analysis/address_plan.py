@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from xdsl.dialects.func import FuncOp
 
@@ -69,8 +70,7 @@ def _place_rings(function: FuncOp, plan: AddressPlan, step: int) -> list[Range]:
     return taken
 
 
-@dataclass(frozen=True)
-class _Placed:
+class _Placed(NamedTuple):
     """A buffer with its address, and the positions between which it is in use."""
 
     buffer: Buffer

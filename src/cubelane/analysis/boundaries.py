@@ -1,6 +1,6 @@
 """Where a body crosses between the cores, and with which transport code (spec/passes.md 2, 3.7, 5.4)."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, Region, SSAValue
@@ -19,8 +19,7 @@ from cubelane.ir.types import DYNAMIC, SplitMode, TileType
 from cubelane.ir.walk import ops_in
 
 
-@dataclass(frozen=True)
-class Boundary:
+class Boundary(NamedTuple):
     """One crossing of the body: `to_lanes` from the cube to the lanes, else the other way.
 
     `authored` tells `aiv_shard` / `aic_gather` (which carry a mode) from a plain move (which has none).

@@ -57,8 +57,7 @@ class Action:
         return Location.of(self.op)
 
 
-@dataclass(frozen=True)
-class Agent:
+class Agent(NamedTuple):
     """One running program."""
 
     name: str
@@ -71,8 +70,7 @@ class Agent:
         return self.lane is None
 
 
-@dataclass(frozen=True)
-class CoreGroup:
+class CoreGroup(NamedTuple):
     """The programs that run together, and the depth of each ring."""
 
     name: str
@@ -292,8 +290,7 @@ def _stepped(lower: Scalar, step: Scalar, trip: int) -> Scalar:
     return Term(("trip", lower, step, trip))
 
 
-@dataclass(frozen=True)
-class Scenario:
+class Scenario(NamedTuple):
     """One way control flow can go, and the actions of every agent then."""
 
     assumed: dict[Term, int]
@@ -318,8 +315,7 @@ def scenarios(group: CoreGroup, limits: Limits, at_most: int = 512) -> Iterator[
         yield Scenario(assumed, actions)
 
 
-@dataclass(frozen=True)
-class Repeat:
+class Repeat(NamedTuple):
     """A loop of a program's shape; `key` says how often it runs."""
 
     key: Scalar | Term
@@ -327,8 +323,7 @@ class Repeat:
     op: Operation
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """A branch of a program's shape."""
 
     key: Scalar | Term

@@ -8,6 +8,7 @@ and data never change places in the ring, and a program with fences is as free o
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp
@@ -28,8 +29,7 @@ from cubelane.ir.types import MemorySpace, TensorType, TileType
 from cubelane.ir.walk import ops_in
 
 
-@dataclass(frozen=True)
-class Fence:
+class Fence(NamedTuple):
     """A token: pushed right after `after`, popped right before `before`; `reader` is the access that waits."""
 
     to_lanes: bool

@@ -6,6 +6,7 @@ run of the program differ by a number when their symbols cancel; else the ranges
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.scf import ForOp
@@ -50,8 +51,7 @@ def linear(value: SSAValue, depth: int = 32) -> Linear:
     return Linear(0, {value: 1})
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """Offset and extent per axis; None is an extent that nobody knows."""
 
     offsets: tuple[Linear, ...]

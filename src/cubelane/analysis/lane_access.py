@@ -1,7 +1,6 @@
 """Which tensors the lanes read and write, and whether the two lanes could meet there at all."""
 
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.func import FuncOp
@@ -19,8 +18,7 @@ from cubelane.ir.types import TensorType, TileType
 from cubelane.ir.walk import ops_in
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(NamedTuple):
     """One access of the lanes to global memory: the tensor, where its window starts, the tile that moves.
 
     `moved` is the tile that is stored or loaded; a scalar access has none, its window is one element. `stored` is

@@ -6,7 +6,8 @@
 Box, stride and valid extent are three numbers: buffers use the box, offsets and clamps the stride.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 
@@ -35,8 +36,7 @@ class Replicated:
         return "replicated"
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """A vector tile of which lane i holds the cells [i*stride, i*stride + box) of `axis`, where they exist.
 
     `extent` is the physical extent before the split. `pack` is 8 for a bit mask whose bytes lie along the axis:
@@ -69,7 +69,7 @@ class Split:
 
     def along(self, axis: int) -> "Split":
         """The same partition of another axis."""
-        return self if axis == self.axis else replace(self, axis=axis)
+        return self if axis == self.axis else self._replace(axis=axis)
 
     def lane_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The box of one lane."""

@@ -5,7 +5,7 @@ multiplied; its accumulator lies in L0C.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cubelane.ir.types import MemorySpace, SplitMode, TileType, bit_width
 from cubelane.targets import Target
@@ -17,8 +17,7 @@ ACC_BYTES = 4
 """Bytes of one cell of an accumulator."""
 
 
-@dataclass(frozen=True)
-class Blocks:
+class Blocks(NamedTuple):
     """Extents of one block in rows, columns and depth."""
 
     rows: int
@@ -38,8 +37,7 @@ def _round_up(extent: int) -> int:
     return (extent + GRAIN - 1) // GRAIN * GRAIN
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(NamedTuple):
     """The extents of a product and the width of its operands in bytes."""
 
     rows: int

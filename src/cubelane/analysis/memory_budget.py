@@ -5,6 +5,7 @@ An overflow names the largest tile and the ring, and says which ring depth or ti
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -23,8 +24,7 @@ KIB = 1024
 HEADER = ("program", "core", "space", "tiles", "scratch", "ring", "used", "capacity", "fits")
 
 
-@dataclass(frozen=True)
-class RingBytes:
+class RingBytes(NamedTuple):
     """A ring that one core reserved: slots of one size."""
 
     name: str

@@ -1,7 +1,7 @@
 """Which element types a machine converts in one instruction, and chains of such conversions (spec/front.md 4.5)."""
 
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 _A2A3 = {
     "FP32": "FP16 BF16 INT16 INT32 INT64",
@@ -37,8 +37,7 @@ NATIVE: dict[str, dict[str, tuple[str, ...]]] = {
 """By target and source the element types that one instruction converts to."""
 
 
-@dataclass(frozen=True)
-class Precision:
+class Precision(NamedTuple):
     """What an element type can hold: value bits of an integer, or significand and exponent bits of a float."""
 
     bits: int

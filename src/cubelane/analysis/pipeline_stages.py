@@ -11,6 +11,7 @@ trip count at the depth of their rings. Otherwise the loops are left alone, with
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.scf import ForOp
@@ -41,8 +42,7 @@ class Declined(Exception):
         return f"{self.place}: note: the trips of this pipelined loop do not overlap across the cores: {self.reason}"
 
 
-@dataclass(frozen=True)
-class StagedLoop:
+class StagedLoop(NamedTuple):
     """One core's loop: the stage of each op of its body, and of what each carry takes along.
 
     Ops of `repeated` are scalar arithmetic over the counter; every stage computes them for itself.
@@ -59,8 +59,7 @@ class StagedLoop:
         return max(self.stage.values(), default=0)
 
 
-@dataclass(frozen=True)
-class Skew:
+class Skew(NamedTuple):
     """The loops of the cube and of the lanes that are one source loop; its trip count where it is constant."""
 
     loops: tuple[StagedLoop, StagedLoop]
@@ -296,8 +295,7 @@ def _only_reads(op: Operation) -> bool:
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Access:
+class _Access(NamedTuple):
     """What an op of a loop does to a tensor of the kernel: the position of the parameter, None where unknown."""
 
     parameter: int | None

@@ -7,7 +7,7 @@ a *leaf*: the core takes some values into it, or gets its result out of it, and 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.func import ReturnOp
 from xdsl.dialects.scf import ConditionOp, ForOp, IfOp, WhileOp, YieldOp
@@ -26,8 +26,7 @@ Place = Callable[[Operation], Affinity]
 """Which core an op belongs to; SHARED ops may be copied to both."""
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(NamedTuple):
     """What a crossing is on one core: the values it takes, and whether its results are there afterwards."""
 
     takes: tuple[SSAValue, ...] = ()

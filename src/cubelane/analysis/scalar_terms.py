@@ -6,8 +6,7 @@ comparing two costs nothing.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
@@ -23,8 +22,7 @@ from cubelane.ir.types import TensorType, TileType
 from cubelane.ir.walk import ops_in
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """An unknown scalar. `own` tells one that only this core can know (a cell of a tile)."""
 
     key: tuple[Any, ...]

@@ -6,7 +6,7 @@ loops and if-results take part like any other value, so a carried accumulator is
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import scf
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -36,8 +36,7 @@ from cubelane.ir.walk import ops_in
 __all__ = ["REPLICATED", "WHOLE", "Link", "Replicated", "Share", "Split", "SplitAxes", "Whole", "flows"]
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """One link of the chain that gave a value its axis: the op, where it is, the value's name and share."""
 
     op: Operation

@@ -6,6 +6,7 @@ A *join* is a place where values of several edges meet and share one type: the c
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue, Use
@@ -30,8 +31,7 @@ class Slot:
         return self.op.operands[self.index]
 
 
-@dataclass(frozen=True)
-class Join:
+class Join(NamedTuple):
     """Slot `index` of a compound op: the values that have its type, and the operands that arrive there."""
 
     owner: Operation

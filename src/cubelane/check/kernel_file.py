@@ -7,12 +7,11 @@ Python, so they need the file (or the one named by `--golden`) to be run; only t
 import contextlib
 import importlib.util
 import sys
-import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -23,8 +22,7 @@ from cubelane.ir.text_file import read_text
 Arrays = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Judge:
+class Judge(NamedTuple):
     """What a kernel file says about right results: its inputs, its golden, its tolerances."""
 
     inputs: Callable[[], Arrays] | None = None
@@ -98,6 +96,7 @@ def user_error(problem: Exception, path: Path) -> Diagnostic:
         return Diagnostic(
             str(problem.msg), Location(str(path), problem.lineno or 0, problem.offset or 1), code="syntax"
         )
+    traceback = import_module("traceback")  # loaded for a failure only: commands must start quickly
     frames = [f for f in traceback.extract_tb(problem.__traceback__) if f.filename == str(path)]
     line = (frames[-1].lineno or 0) if frames else 0
     column = ((frames[-1].colno or 0) + 1) if frames else 0

@@ -3,12 +3,10 @@
 import argparse
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.report.console import show_diagnostic
-from cubelane.report.terminal import render_json
 
 
 class CommandLineError(Exception):
@@ -36,6 +34,7 @@ def guarded(action: Callable[[], int], *, as_json: bool = False) -> int:
         print(f"cubelane: {problem}", file=sys.stderr)
         return 2
     except Exception as problem:
+        traceback = import_module("traceback")
         print(
             f"cubelane: internal error: {type(problem).__name__}: {problem}\n"
             "This is a bug of cubelane, not of your kernel. Please report it with the kernel file, the command line"
@@ -47,10 +46,11 @@ def guarded(action: Callable[[], int], *, as_json: bool = False) -> int:
 
 def report(problem: Diagnostic, *, as_json: bool = False) -> None:
     """Prints a diagnostic: text on standard error, or JSON on standard output."""
+    # what renders problems is loaded when there is one: commands must start quickly
     if as_json:
-        print(render_json([problem]))
+        print(import_module("cubelane.report.terminal").render_json([problem]))
     else:
-        show_diagnostic(problem)
+        import_module("cubelane.report.console").show_diagnostic(problem)
 
 
 class NoColor(argparse.Action):

@@ -1,7 +1,7 @@
 """`cubelane lower`: the program after a pass, or what each pass changed, in the DSL or as MLIR."""
 
 import argparse
-import json
+from importlib import import_module
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -9,10 +9,7 @@ from cubelane import language
 from cubelane.check.kernel_file import read_program
 from cubelane.cli.boundary import add_format, parser
 from cubelane.cli.options import add_mode, add_target, prepared, show_text
-from cubelane.ir.diagnostic import Diagnostic
 from cubelane.passes import pipeline
-from cubelane.report.console import show_lines
-from cubelane.report.diff import Difference, difference, lines_of
 
 
 def main(argv: list[str]) -> int:
@@ -31,7 +28,7 @@ def main(argv: list[str]) -> int:
         arguments.error(f"no pass named {given.to}; passes: {', '.join(names)}")
     module = prepared(read_program(given.file), given)
     if given.diff:
-        show_differences(module, given)
+        import_module("cubelane.cli.lower_diff").show_differences(module, given, text_of)
         return 0
     if given.to != "none":
         module = pipeline.run(module, until=given.to)
@@ -42,31 +39,3 @@ def main(argv: list[str]) -> int:
 def text_of(module: ModuleOp, given: argparse.Namespace) -> str:
     """The program in the form that was asked for."""
     return language.print_program(module) if given.form == "pl" else str(module)
-
-
-def show_differences(module: ModuleOp, given: argparse.Namespace) -> None:
-    """Prints what each pass changed, also where a later pass refuses the program."""
-    found: list[Difference] = []
-    try:
-        run_passes(module, given, found)
-    except Diagnostic:
-        if given.format == "text":
-            show_lines(lines_of(found))
-        raise
-    if given.format == "json":
-        print(json.dumps([d.as_json() for d in found], indent=1))
-    else:
-        show_lines(lines_of(found))
-
-
-def run_passes(module: ModuleOp, given: argparse.Namespace, found: list[Difference]) -> None:
-    """Runs the passes; adds what each one changed."""
-    state = ["as written", text_of(module, given)]
-
-    def after(step: pipeline.Pass, now: ModuleOp) -> None:
-        text = text_of(now, given)
-        found.append(difference(state[0], step.name, state[1], text))
-        state[:] = [step.name, text]
-
-    if given.to != "none":
-        pipeline.run(module, until=given.to, after=after)

@@ -23,7 +23,7 @@ def _read(given: argparse.Namespace) -> MicroProgram:
     program = read_micro(path, wanted, Path(golden) if golden else None)
     judge = program.judge
     rtol, atol = getattr(given, "rtol", None), getattr(given, "atol", None)
-    judge = replace(judge, rtol=judge.rtol if rtol is None else rtol, atol=judge.atol if atol is None else atol)
+    judge = judge._replace(rtol=judge.rtol if rtol is None else rtol, atol=judge.atol if atol is None else atol)
     return replace(program, judge=judge)
 
 

@@ -6,7 +6,7 @@ and fails on a missing one.
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from xdsl.ir import Operation
 from xdsl.traits import OpTrait
@@ -42,7 +42,6 @@ def has_trait(op: Operation, kind: type[OpTrait]) -> bool:
     return trait_of(op, kind) is not None
 
 
-@dataclass(frozen=True)
 class CoreAffinity(OpTrait):
     """Which core an op belongs to (spec/passes.md 2.1). Subclasses say how it is found."""
 
@@ -74,7 +73,6 @@ def affinity_of_memory(memory: MemorySpace | None) -> Affinity:
     return Affinity.CUBE if memory.is_cube else Affinity.VECTOR
 
 
-@dataclass(frozen=True)
 class ByResultMemory(CoreAffinity):
     """The op belongs to the core that owns the space of its result."""
 
@@ -83,7 +81,6 @@ class ByResultMemory(CoreAffinity):
         return affinity_of_memory(result.memory if isinstance(result, TileType) else None)
 
 
-@dataclass(frozen=True)
 class ByFirstTile(CoreAffinity):
     """The op belongs to the core that owns the space of its first tile operand; no tile operand is SHARED."""
 
@@ -94,7 +91,6 @@ class ByFirstTile(CoreAffinity):
         return Affinity.SHARED
 
 
-@dataclass(frozen=True)
 class ByMove(CoreAffinity):
     """A move belongs to the side of its source, or is a crossing when source and result lie on two cores."""
 
@@ -214,12 +210,10 @@ class Spaces(OpTrait):
         return hash((self.output, tuple(self.inputs.items())))
 
 
-@dataclass(frozen=True)
 class NeedsRowMajor(OpTrait):
     """The backends run this op on row-major tiles only (spec/front.md 3.9)."""
 
 
-@dataclass(frozen=True)
 class RunsOnce(OpTrait):
     """Running the op twice changes the meaning of the program; it must stay on exactly one core."""
 
@@ -238,8 +232,7 @@ class Overwrites(OpTrait):
     operand: str
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One op of a composite: name of its result, IR name, operands (earlier names, or numbers), facts."""
 
     name: str

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import MemoryWriteEffect
@@ -28,8 +28,7 @@ from cubelane.language.values import Emitter, Literal
 from cubelane.language.vocabulary import DataType, Symbol
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(NamedTuple):
     """What a call of a function needs to know."""
 
     name: str

@@ -10,7 +10,7 @@ import re
 import tokenize
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cubelane.ir.diagnostic import Location
 from cubelane.language.flow import COMPOUND
@@ -33,8 +33,7 @@ class CommentDropped(UserWarning):
     """A comment that no statement of its block follows."""
 
 
-@dataclass(frozen=True)
-class Comment:
+class Comment(NamedTuple):
     """One comment: line (from 1) and column (from 0) in the source, text, whether it has its line for itself."""
 
     line: int

@@ -6,7 +6,7 @@ read later; only those become carries and results.
 
 import ast
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cubelane.language.source import children
 
@@ -16,8 +16,7 @@ COMPOUND = (ast.If, ast.For, ast.While, ast.With)
 """Statements that hold statements."""
 
 
-@dataclass(frozen=True)
-class Effect:
+class Effect(NamedTuple):
     """What a statement does to names: `reads` before binding them, `binds` always, `may_bind` perhaps."""
 
     reads: Names = NONE

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, SSAValue
@@ -26,8 +26,7 @@ LEGAL = {
 }
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(NamedTuple):
     """A counted loop: its variable, its bounds (start, stop, step), its explicit carries, its attributes.
 
     A loop that counts down has `downwards`: where it starts and by how much it goes down. Its bounds count the trips.

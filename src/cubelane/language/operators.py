@@ -1,7 +1,7 @@
 """The operators of scalar expressions: how each is spelled and which `arith` ops it is, one table for both ways."""
 
 import ast
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation
@@ -9,8 +9,7 @@ from xdsl.ir import Operation
 OpClass = type[Operation]
 
 
-@dataclass(frozen=True)
-class Operator:
+class Operator(NamedTuple):
     """A binary operator: Python symbol and binding strength, and the op for signed, unsigned and float operands."""
 
     symbol: str
@@ -45,8 +44,7 @@ ATOM, UNARY, COMPARISON, NOT, AND, OR, CHOICE = 20, 14, 7, 6, 5, 4, 3
 """Binding strengths of what is not a binary operator."""
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """A comparison: Python symbol, predicate for signed, unsigned and float operands."""
 
     symbol: str

@@ -7,7 +7,7 @@ arms of an if becomes a result; what a scope or a region defines and somebody re
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -34,8 +34,7 @@ IN_ARM = "is bound in one arm of an if only"
 IN_LOOP = "is bound inside a loop only"
 
 
-@dataclass(frozen=True)
-class Yielded:
+class Yielded(NamedTuple):
     """The `pl.yield_` at the end of a block."""
 
     targets: tuple[str, ...]

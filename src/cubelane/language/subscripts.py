@@ -2,8 +2,7 @@
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from xdsl.ir import SSAValue
 
@@ -19,8 +18,7 @@ Linear = dict[str, int]
 """A sum of products of a number and a term; the key "" is the constant."""
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """One axis of a subscript: where it starts, how many elements it takes, whether the axis disappears."""
 
     start: Any

@@ -5,9 +5,9 @@ imported when a stage runs, so a program that stops early never loads the rest.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from importlib import import_module
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -26,8 +26,7 @@ ALIASES, ADDRESSES = "SemanticAliasesMaterialized", "AllocatedMemoryAddr"
 """Properties of a program that passes require and produce."""
 
 
-@dataclass(frozen=True)
-class Pass:
+class Pass(NamedTuple):
     """One stage: callable on a program, which it changes in place and gives back."""
 
     name: str
@@ -42,14 +41,10 @@ class Pass:
         """The name of the pass."""
         return self.name
 
-    @cached_property
+    @property
     def rewrite(self) -> ModulePass:
         """The xDSL pass, imported on first use."""
-        for candidate in vars(import_module(self.module)).values():
-            if isinstance(candidate, type) and issubclass(candidate, ModulePass) and candidate is not ModulePass:
-                if candidate.name == self.name:
-                    return candidate()
-        raise ImportError(f"{self.module} has no pass named {self.name}")
+        return _loaded(self.module, self.name)
 
     def applies_to(self, program: ModuleOp) -> bool:
         """Whether the stage has work on the program's machine."""
@@ -60,6 +55,16 @@ class Pass:
         if self.applies_to(program):
             self.rewrite.apply(shared_context(), program)
         return program
+
+
+@cache
+def _loaded(module: str, name: str) -> ModulePass:
+    """The pass of a name that a module holds."""
+    for candidate in vars(import_module(module)).values():
+        if isinstance(candidate, type) and issubclass(candidate, ModulePass) and candidate is not ModulePass:
+            if candidate.name == name:
+                return candidate()
+    raise ImportError(f"{module} has no pass named {name}")
 
 
 def _pass(

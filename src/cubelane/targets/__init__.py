@@ -1,14 +1,13 @@
 """The machines we compile for, as data: memories, capacities, legal moves, rates (spec/front.md 4, passes.md 1.4)."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cubelane.ir.types import MemorySpace
 
 KIB = 1024
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """One machine. Capacities in bytes; alignment of tile addresses in bytes."""
 
     name: str

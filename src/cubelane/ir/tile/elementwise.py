@@ -4,8 +4,7 @@ A row is an op; `_declare` makes its class. Adding an op is adding a row.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import OpTrait, Pure
@@ -204,8 +203,7 @@ class ColumnReduceOp(TableOp):
         return TileType.make((1, *tile.shape[1:]), tile.dtype, VEC, (1, *tile.valid[1:]))
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One op of a table: DSL spelling, NumPy meaning, PTO spelling."""
 
     spelling: str

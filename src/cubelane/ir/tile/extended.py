@@ -4,8 +4,7 @@ A row of a table is an op, as in `elementwise`; the shapes of calls that no tabl
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
@@ -178,8 +177,7 @@ class ColumnIndexOp(TableOp):
         return TileType.make((1, *tile.shape[1:]), DTYPES["INT32"], VEC, (1, *tile.valid[1:]))
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One op: DSL spelling, NumPy meaning, PTO spelling."""
 
     spelling: str

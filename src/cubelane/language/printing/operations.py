@@ -1,9 +1,8 @@
 """Calls of ops as text, made from what the op classes declare."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -21,8 +20,7 @@ from cubelane.language.printing.types import differing, type_text
 MISUSES = (Diagnostic, KeyError, TypeError, ValueError, IndexError, AttributeError)
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """The text of a call, and of the type of its result as far as it has one."""
 
     text: str

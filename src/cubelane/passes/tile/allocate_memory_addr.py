@@ -5,8 +5,6 @@ share no byte, and that everything lies within the capacity of its space; what d
 budget does. A tile in a slot of a ring, and one inside another tile, get no address of their own.
 """
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
@@ -55,7 +53,6 @@ def _write(buffers: TileBuffers, plan: AddressPlan) -> None:
             retype(value, kind.replaced(address=at if lifetimes.is_whole(value) else None))
 
 
-@dataclass(frozen=True)
 class AllocateMemoryAddr(ModulePass):
     """Addresses for the tiles and rings of every core; nothing while no machine is chosen."""
 

@@ -133,7 +133,6 @@ def materialize(function: FuncOp, target: Target) -> None:
     raise AssertionError(f"{function.sym_name.data}: copies do not come to an end")
 
 
-@dataclass(frozen=True)
 class MaterializeSemanticAliases(ModulePass):
     """Gives every carry, every result of a branch and every accumulator one buffer."""
 

@@ -6,7 +6,6 @@ it, and between them what lags behind goes round as loop carries. analysis/pipel
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -227,7 +226,6 @@ def skew_group(group: CoreGroup, target: Target) -> None:
             function.add_region(body)
 
 
-@dataclass(frozen=True)
 class SkewCrossCorePipeline(ModulePass):
     """Sends for the next trip before the answer of this one is taken, in loops marked `pl.pipeline`."""
 

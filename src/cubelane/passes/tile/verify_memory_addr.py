@@ -1,6 +1,5 @@
 """The property AllocatedMemoryAddr: no tile is spoiled before it is read, everything fits and is aligned (8.3)."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -12,7 +11,6 @@ from cubelane.ir.kernel import FunctionKind, functions_of, kind_of, target_name
 from cubelane.targets import TARGETS
 
 
-@dataclass(frozen=True)
 class VerifyMemoryAddr(ModulePass):
     """Raises the first finding about the addresses of a program."""
 

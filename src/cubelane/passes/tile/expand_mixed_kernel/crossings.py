@@ -1,7 +1,7 @@
 """What a crossing becomes on each core: the push, the pop, and what must stand beside them (spec/passes.md 5.6)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.arith import ConstantOp, MaxSIOp, MinSIOp, MuliOp, SubiOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr
@@ -71,8 +71,7 @@ class IndexMath:
         return self._add(MinSIOp(rest, self.constant(stride)))
 
 
-@dataclass(frozen=True)
-class Crossing:
+class Crossing(NamedTuple):
     """A boundary with its transport code and the run-time extents that its pop must state.
 
     `widened`: how many cells are valid on the split axis is known at run time only, so no code would be right for

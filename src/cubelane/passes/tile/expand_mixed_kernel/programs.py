@@ -1,7 +1,7 @@
 """From one mixed function to the programs of its two cores and the group around them (spec/passes.md 5.3, 5.12)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -38,8 +38,7 @@ from cubelane.passes.tile.expand_mixed_kernel.pipes import DEFAULT_SLOTS, set_up
 from cubelane.targets import Target
 
 
-@dataclass(frozen=True)
-class Programs:
+class Programs(NamedTuple):
     """What one mixed function became."""
 
     cube: FuncOp

@@ -4,7 +4,7 @@ Where no transport code can place the two bands, or a band would be ragged on it
 travels, which is always placeable, and the side that takes it states its valid extent (docs/deviations.md).
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Operation, SSAValue
@@ -19,8 +19,7 @@ from cubelane.passes.tile.lower_auto_vector_split.lane_math import LaneMath
 Extent = int | SSAValue
 
 
-@dataclass(frozen=True)
-class Crossing:
+class Crossing(NamedTuple):
     """A crossing under rewrite: the place, the tile that crosses, its valid extents (None: nobody stated it)."""
 
     math: LaneMath

@@ -5,7 +5,6 @@ there. So the split axis, the halving and the projection of mixed kernels do all
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr
@@ -190,7 +189,7 @@ class _Lanes:
             returns=True,
             passive=lambda op: is_one(op, (ReserveBufferOp, ImportPeerBufferOp)),
         )
-        raw = replace(A2A3, stages_nz_before_push=False)
+        raw = A2A3._replace(stages_nz_before_push=False)
         write = CrossingWriter(crossings, Affinity.VECTOR, raw, PipeOf())
 
         def emit(op: Operation, projector: Projector) -> None:

@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from xdsl.traits import OpTrait
 
 from cubelane.ir.affinity import Affinity
+from cubelane.ir.record import record
 from cubelane.ir.types import MemorySpace, TileType
 
 Trait = TypeVar("Trait", bound=OpTrait)
@@ -50,7 +51,7 @@ class CoreAffinity(OpTrait):
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
+@record
 class Fixed(CoreAffinity):
     """The op belongs to one core whatever its operands are."""
 
@@ -133,7 +134,7 @@ class Split(Enum):
     __hash__ = object.__hash__
 
 
-@dataclass(frozen=True)
+@record
 class Splits(OpTrait):
     """How the op behaves when an operand is split. `axis` is the folded or joined axis (negative from the end).
 
@@ -147,7 +148,7 @@ class Splits(OpTrait):
     packed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Meaning(OpTrait):
     """The reference meaning: a NumPy expression over `{operand}` and `{property}` names.
 
@@ -162,7 +163,7 @@ class Meaning(OpTrait):
     valid: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class PtoSpelling(OpTrait):
     """The op of PTO IR this op prints as (spec/front.md 5.4), e.g. `pto.tadd`; None prints nothing.
 
@@ -188,7 +189,7 @@ class CostClass(Enum):
     FREE = "free"
 
 
-@dataclass(frozen=True)
+@record
 class Cost(OpTrait):
     """Cost class of the op for the timing model."""
 
@@ -218,14 +219,14 @@ class RunsOnce(OpTrait):
     """Running the op twice changes the meaning of the program; it must stay on exactly one core."""
 
 
-@dataclass(frozen=True)
+@record
 class InPlace(OpTrait):
     """The result is the buffer of the named operand (accumulation, views)."""
 
     operand: str
 
 
-@dataclass(frozen=True)
+@record
 class Overwrites(OpTrait):
     """The result is the named operand with some cells replaced; it takes over the operand's buffer when it can."""
 
@@ -241,7 +242,7 @@ class Step(NamedTuple):
     facts: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Composite(OpTrait):
     """The machine has no such op: it is made of these steps, the last of which gives the result (spec/front.md 3.1).
 
@@ -251,7 +252,7 @@ class Composite(OpTrait):
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True)
+@record
 class TileForm(OpTrait):
     """The tile-level op (by IR name) that a tensor-level op becomes when nothing special applies."""
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, NoReturn, cast
 
+from cubelane.ir.record import record
 
-@dataclass(frozen=True)
+
+@record
 class DataType:
     """An element type. `pl.FP32.get_byte()` is usable inside a kernel."""
 
@@ -234,7 +236,7 @@ def dynamic(name: str) -> Symbol:
     return Symbol(name)
 
 
-@dataclass(frozen=True)
+@record
 class Form:
     """An annotation as written, e.g. `Tile` with its items."""
 
@@ -311,7 +313,7 @@ UnknownType = Form("UnknownType", ())
 MemRefType = Form("MemRefType", ())
 
 
-@dataclass(frozen=True)
+@record
 class TensorView:
     """How the elements of a tensor lie in memory."""
 
@@ -321,7 +323,7 @@ class TensorView:
     pad: PadValue | None = None
 
 
-@dataclass(frozen=True)
+@record
 class TileView:
     """How the cells of a tile lie in memory, and which of them mean something."""
 
@@ -335,7 +337,7 @@ class TileView:
     compact: CompactMode | None = None
 
 
-@dataclass(frozen=True)
+@record
 class MemRef:
     """An allocation, as printed after addresses are assigned (accepted and dropped)."""
 

@@ -1,6 +1,5 @@
 """Programs of one core as MLIR text, for the tests of this folder."""
 
-from dataclasses import replace
 from textwrap import indent
 
 from xdsl.dialects.builtin import ModuleOp
@@ -68,4 +67,4 @@ def addresses(module: ModuleOp) -> dict[str, int | None]:
 
 def small(**bytes_of: int) -> Target:
     """The machine with less memory, e.g. `vec=1024`."""
-    return replace(A5, capacity={**A5.capacity, **{MemorySpace(k): v for k, v in bytes_of.items()}})
+    return A5._replace(capacity={**A5.capacity, **{MemorySpace(k): v for k, v in bytes_of.items()}})

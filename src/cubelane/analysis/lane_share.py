@@ -6,11 +6,11 @@
 Box, stride and valid extent are three numbers: buffers use the box, offsets and clamps the stride.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 
-from cubelane.ir.record import record
 from cubelane.ir.types import DYNAMIC, MemorySpace, SplitMode, TileType
 
 LANES = 2
@@ -20,7 +20,7 @@ MASK_PACK = 8
 _MASK_ALIGN = 32
 
 
-@record
+@dataclass(frozen=True)
 class Whole:
     """Not a lane's value: a tile of the cube core, a tensor in global memory, a scalar."""
 
@@ -28,7 +28,7 @@ class Whole:
         return "whole"
 
 
-@record
+@dataclass(frozen=True)
 class Replicated:
     """A vector tile that both lanes hold in full."""
 

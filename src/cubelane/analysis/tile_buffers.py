@@ -13,7 +13,6 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from cubelane.analysis.tile_layout import matrix_shape, padded_shape
 from cubelane.analysis.tile_lifetimes import Content, Lifetimes, tile_joins, viewed
-from cubelane.ir.record import record
 from cubelane.ir.traits import Splits, trait_of
 from cubelane.ir.types import MemorySpace, TileType, bit_width, is_float
 from cubelane.targets import Target
@@ -100,7 +99,7 @@ def _only_lent(content: Content) -> bool:
     return True
 
 
-@record
+@dataclass(frozen=True)
 class Copy:
     """A copy that is due: the tile in operand `index` of `op` needs a buffer of its own there."""
 

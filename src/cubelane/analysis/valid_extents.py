@@ -12,6 +12,7 @@ The SSA value found dominates the op that made `value`, and so every use of it. 
 `V = extents.of(tile, axis)`, and `extents.of(result, axis)` on the other one.
 """
 
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import arith, scf
@@ -21,14 +22,13 @@ from xdsl.irdl import IRDLOperation
 
 from cubelane.ir.kernel import BodyOp
 from cubelane.ir.narrowing import is_one, is_value
-from cubelane.ir.record import record
 from cubelane.ir.surface import constant_of, python_value
 from cubelane.ir.tile.channel import half
 from cubelane.ir.traits import Split, Splits, trait_of
 from cubelane.ir.types import DYNAMIC, SplitMode, TileType
 
 
-@record
+@dataclass(frozen=True)
 class LaneExtent:
     """`min(max(total, lane*stride) - lane*stride, stride)`: what a lane holds of `total` cells (spec 3.4 rule 4)."""
 

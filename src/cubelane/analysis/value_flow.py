@@ -5,6 +5,7 @@ A *join* is a place where values of several edges meet and share one type: the c
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from xdsl.dialects import scf
@@ -12,13 +13,12 @@ from xdsl.ir import Operation, SSAValue, Use
 
 from cubelane.ir.kernel import BodyOp, YieldOp
 from cubelane.ir.narrowing import is_one
-from cubelane.ir.record import record
 
 _BOUNDS = 3
 """Operands of a for loop before its initial values: lower bound, upper bound, step."""
 
 
-@record
+@dataclass(frozen=True)
 class Slot:
     """An operand of an operation, by position."""
 

@@ -12,7 +12,6 @@ from xdsl.ir import Operation
 from xdsl.traits import OpTrait
 
 from cubelane.ir.affinity import Affinity
-from cubelane.ir.record import record
 from cubelane.ir.types import MemorySpace, TileType
 
 Trait = TypeVar("Trait", bound=OpTrait)
@@ -51,7 +50,7 @@ class CoreAffinity(OpTrait):
         raise NotImplementedError
 
 
-@record
+@dataclass(frozen=True)
 class Fixed(CoreAffinity):
     """The op belongs to one core whatever its operands are."""
 
@@ -134,7 +133,7 @@ class Split(Enum):
     __hash__ = object.__hash__
 
 
-@record
+@dataclass(frozen=True)
 class Splits(OpTrait):
     """How the op behaves when an operand is split. `axis` is the folded or joined axis (negative from the end).
 
@@ -148,7 +147,7 @@ class Splits(OpTrait):
     packed: tuple[str, ...] = ()
 
 
-@record
+@dataclass(frozen=True)
 class Meaning(OpTrait):
     """The reference meaning: a NumPy expression over `{operand}` and `{property}` names.
 
@@ -163,7 +162,7 @@ class Meaning(OpTrait):
     valid: str | None = None
 
 
-@record
+@dataclass(frozen=True)
 class PtoSpelling(OpTrait):
     """The op of PTO IR this op prints as (spec/front.md 5.4), e.g. `pto.tadd`; None prints nothing.
 
@@ -189,7 +188,7 @@ class CostClass(Enum):
     FREE = "free"
 
 
-@record
+@dataclass(frozen=True)
 class Cost(OpTrait):
     """Cost class of the op for the timing model."""
 
@@ -219,14 +218,14 @@ class RunsOnce(OpTrait):
     """Running the op twice changes the meaning of the program; it must stay on exactly one core."""
 
 
-@record
+@dataclass(frozen=True)
 class InPlace(OpTrait):
     """The result is the buffer of the named operand (accumulation, views)."""
 
     operand: str
 
 
-@record
+@dataclass(frozen=True)
 class Overwrites(OpTrait):
     """The result is the named operand with some cells replaced; it takes over the operand's buffer when it can."""
 
@@ -242,7 +241,7 @@ class Step(NamedTuple):
     facts: tuple[tuple[str, str], ...] = ()
 
 
-@record
+@dataclass(frozen=True)
 class Composite(OpTrait):
     """The machine has no such op: it is made of these steps, the last of which gives the result (spec/front.md 3.1).
 
@@ -252,7 +251,7 @@ class Composite(OpTrait):
     steps: tuple[Step, ...]
 
 
-@record
+@dataclass(frozen=True)
 class TileForm(OpTrait):
     """The tile-level op (by IR name) that a tensor-level op becomes when nothing special applies."""
 

@@ -1,16 +1,15 @@
 """Types as the user writes them: from evaluated annotation forms to IR types (spec/front.md 1.4)."""
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
-from types import MappingProxyType
 from typing import Any
 
 from xdsl.ir import Attribute
 
 from cubelane.ir.kernel import Direction
 from cubelane.ir.narrowing import is_tuple
-from cubelane.ir.record import changed, record
 from cubelane.ir.types import (
     DTYPES,
     DYNAMIC,
@@ -32,7 +31,7 @@ SPACES: dict[str, MemorySpace] = {space.dsl: space for space in MemorySpace}
 """Member name under `pl.Mem` to memory space."""
 
 
-@record
+@dataclass(frozen=True)
 class Stated:
     """What an annotation states: a type, which of its facts were written, and the trees of run-time extents.
 
@@ -41,7 +40,7 @@ class Stated:
 
     type: Attribute | None = None
     written: frozenset[str] = frozenset()
-    runtime: Mapping[int, ast.AST] = MappingProxyType({})
+    runtime: dict[int, ast.AST] = field(default_factory=dict[int, ast.AST])
     parts: tuple["Stated", ...] | None = None
 
 
@@ -208,7 +207,7 @@ def _tile(items: Sequence[Any]) -> Stated:
     said = _with_view(shape, dtype, memory, view, written)
     if address is None or not isinstance(said.type, TileType):
         return said
-    return changed(said, type=said.type.replaced(address=address), written=said.written | {"address"})
+    return replace(said, type=said.type.replaced(address=address), written=said.written | {"address"})
 
 
 def _address(place: vocabulary.MemRef) -> int | None:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
@@ -13,7 +14,6 @@ from cubelane.ir.diagnostic import Location
 from cubelane.ir.extents import extent_tree
 from cubelane.ir.gm import DimOp
 from cubelane.ir.narrowing import is_one, is_value
-from cubelane.ir.record import changed, record
 from cubelane.ir.surface import Bound
 from cubelane.ir.types import SplitMode, TensorType
 from cubelane.language.arguments import Arguments
@@ -37,13 +37,13 @@ class Signature(NamedTuple):
     outputs: tuple[Attribute, ...]
 
 
-@record
+@dataclass(frozen=True)
 class Definition:
     """A kernel function as written, not read yet; `environment` is what its free names mean."""
 
     node: ast.FunctionDef
     source: Source
-    environment: Mapping[str, Any]
+    environment: Mapping[str, Any] = field(repr=False)
     inline: bool = False
 
     @property
@@ -57,7 +57,7 @@ class Definition:
             return self
         n = self.node
         made = ast.FunctionDef(name, n.args, n.body, n.decorator_list, n.returns, None)
-        return changed(self, node=ast.copy_location(made, n))
+        return replace(self, node=ast.copy_location(made, n))
 
 
 class Functions(Protocol):

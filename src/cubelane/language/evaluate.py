@@ -8,10 +8,10 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from cubelane.ir.record import record
 from cubelane.language import vocabulary
 from cubelane.language.vocabulary import DataType, Form, Symbol
 
@@ -21,21 +21,21 @@ MAX_EXTENT = 400
 """How long the text of a run-time extent may grow."""
 
 
-@record
+@dataclass(frozen=True)
 class Runtime:
     """A value that is not known while the kernel is read."""
 
     node: ast.AST
 
 
-@record
+@dataclass(frozen=True)
 class Module:
     """A name that stands for the language itself (`pl`) or for a namespace of it (`pl.tile`)."""
 
     path: tuple[str, ...] = ()
 
 
-@record
+@dataclass(frozen=True)
 class TypedConstant:
     """`pl.const(value, dtype)`: a constant of a stated type; it is never folded."""
 

@@ -9,13 +9,13 @@ import ast
 import inspect
 from collections import ChainMap
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from cubelane.ir.diagnostic import Location
 from cubelane.ir.extents import extent_symbols
 from cubelane.ir.narrowing import is_tuple, is_value
-from cubelane.ir.record import record
 from cubelane.ir.types import TensorType
 from cubelane.language import annotations
 from cubelane.language.body import Definition
@@ -49,23 +49,23 @@ _LANGUAGE = "__pl__"
 """The language in the annotations made here: a name that no user binds."""
 
 
-@record
+@dataclass(frozen=True)
 class Template(Definition):
     """A `@pl.jit` function as written. `variant` is opaque or incore."""
 
     variant: str = "opaque"
 
 
-@record
+@dataclass(frozen=True)
 class Specialized:
     """A function with types, and which arguments it takes at run time (by parameter name)."""
 
     definition: Definition
-    arguments: dict[str, Any]
+    arguments: dict[str, Any] = field(repr=False)
     key: Hashable
 
 
-@record
+@dataclass(frozen=True)
 class _Written:
     """A parameter as written: its direction, and the tree of its type (None where the argument decides)."""
 

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 
 from typing_extensions import TypeIs
@@ -13,7 +14,6 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from cubelane.ir.diagnostic import Location
 from cubelane.ir.narrowing import is_integer, is_one, is_value
-from cubelane.ir.record import record
 from cubelane.ir.types import DTYPES, TensorType, TileType, dtype_name, is_float
 from cubelane.language.errors import ParserTypeError
 from cubelane.language.source import Source
@@ -22,7 +22,7 @@ OperationT = TypeVar("OperationT", bound=Operation)
 INDEX, FP32, BOOL, INT32 = DTYPES["INDEX"], DTYPES["FP32"], DTYPES["BOOL"], DTYPES["INT32"]
 
 
-@record
+@dataclass(frozen=True)
 class Literal:
     """A number that has not become an op yet; `dtype` is what `pl.const` stated."""
 
@@ -39,14 +39,14 @@ class Literal:
         return INDEX if isinstance(self.value, int) else FP32
 
 
-@record
+@dataclass(frozen=True)
 class Several:
     """A tuple or list of values."""
 
     items: tuple[Any, ...]
 
 
-@record
+@dataclass(frozen=True)
 class Missing:
     """A name that is not bound on every way here; using it is refused with this reason."""
 
@@ -55,12 +55,12 @@ class Missing:
     instead: str
 
 
-@record
+@dataclass(frozen=True)
 class Nothing:
     """What a call without result stands for."""
 
 
-@record
+@dataclass(frozen=True)
 class Popped:
     """A call whose type is stated by the annotation of the variable it is assigned to."""
 

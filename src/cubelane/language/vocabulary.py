@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, NoReturn, cast
 
-from cubelane.ir.record import record
 
-
-@record
+@dataclass(frozen=True)
 class DataType:
     """An element type. `pl.FP32.get_byte()` is usable inside a kernel."""
 
@@ -236,7 +234,7 @@ def dynamic(name: str) -> Symbol:
     return Symbol(name)
 
 
-@record
+@dataclass(frozen=True)
 class Form:
     """An annotation as written, e.g. `Tile` with its items."""
 
@@ -313,7 +311,7 @@ UnknownType = Form("UnknownType", ())
 MemRefType = Form("MemRefType", ())
 
 
-@record
+@dataclass(frozen=True)
 class TensorView:
     """How the elements of a tensor lie in memory."""
 
@@ -323,7 +321,7 @@ class TensorView:
     pad: PadValue | None = None
 
 
-@record
+@dataclass(frozen=True)
 class TileView:
     """How the cells of a tile lie in memory, and which of them mean something."""
 
@@ -337,7 +335,7 @@ class TileView:
     compact: CompactMode | None = None
 
 
-@record
+@dataclass(frozen=True)
 class MemRef:
     """An allocation, as printed after addresses are assigned (accepted and dropped)."""
 

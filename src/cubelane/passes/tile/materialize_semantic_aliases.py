@@ -4,6 +4,8 @@ Requires SSA in programs of one core. Guarantees that the carry of a loop, the r
 in place have one buffer each, and that every view of a tile can be read from the bytes it views.
 """
 
+from dataclasses import dataclass
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -15,7 +17,6 @@ from cubelane.analysis.tile_lifetimes import Lifetimes, is_view, view_problem, v
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of, target_name
 from cubelane.ir.narrowing import is_one
-from cubelane.ir.record import record
 from cubelane.ir.tile.channel import FreeOp
 from cubelane.ir.tile.movement import MoveOp
 from cubelane.ir.traits import InPlace, Split, Splits, trait_of
@@ -34,7 +35,7 @@ def user_name(value: SSAValue) -> str:
     return (value.name_hint or "t").split("__")[0]
 
 
-@record
+@dataclass(frozen=True)
 class Why:
     """Why a tile must be copied, and what to write where no copy is possible."""
 

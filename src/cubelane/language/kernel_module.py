@@ -1,7 +1,7 @@
 """What a decorated kernel is in Python: the module of its program, which can show itself."""
 
 from collections.abc import Container
-from importlib import import_module
+from html import escape
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -23,8 +23,7 @@ class Shown:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        text = import_module("html").escape(self.as_python())  # a notebook's need, not that of every start
-        return f'<pre class="cubelane">{text}</pre>'
+        return f'<pre class="cubelane">{escape(self.as_python())}</pre>'
 
     def _repr_mimebundle_(self, include: Container[str] | None = None, exclude: Container[str] = ()) -> dict[str, str]:
         """The forms a notebook asks for."""

@@ -10,7 +10,6 @@ from xdsl.irdl import (
     traits_def,
 )
 
-from cubelane.ir.family import member
 from cubelane.ir.gm.base import TensorOp, broadcast, tensor, tensor_traits, wrong
 from cubelane.ir.surface import (
     Bound,
@@ -137,7 +136,7 @@ def _declare(base: type[TensorOp], row: tables.Row, behaviour: Split, axis: int 
         cost=CostClass.REDUCTION if axis is not None else row.cost,
     )
     body = {"__doc__": base.__doc__, "__module__": __name__, "name": f"gm.{ir_name}", "traits": traits_def(*traits)}
-    op = member(base, ir_name, body)
+    op = irdl_op_definition(type(ir_name.title().replace("_", "") + "Op", (base,), body))
     op.SPELLING = row.spelling
     if issubclass(op, ReduceTensorOp):
         assert axis is not None

@@ -17,7 +17,6 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
-from cubelane.ir.family import member
 from cubelane.ir.gm.base import DDR, TensorOp, tensor, tensor_traits, wrong
 from cubelane.ir.surface import (
     Bound,
@@ -433,7 +432,7 @@ def _boundary(spelling: str, meaning: str, shards: bool) -> type[TensorOp]:
         "name": f"gm.{spelling}",
         "traits": traits_def(*traits),
     }
-    op = member(BoundaryTensorOp, spelling, body)
+    op = irdl_op_definition(type(spelling.title().replace("_", "") + "Op", (BoundaryTensorOp,), body))
     op.SPELLING, op.SHARDS = spelling, shards
     return op
 

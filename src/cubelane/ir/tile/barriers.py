@@ -5,10 +5,9 @@ The simulated cores run in order, so a barrier orders nothing that is not ordere
 
 from typing import ClassVar
 
-from xdsl.irdl import traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
-from cubelane.ir.family import member
 from cubelane.ir.surface import Bound, Parameter, SurfaceOp
 from cubelane.ir.traits import (
     CoreAffinity,
@@ -49,7 +48,7 @@ def _barrier(spelling: str, pipe: str, core: CoreAffinity, pto: str, doc: str) -
         Spaces(),
     )
     body = {"__doc__": doc, "__module__": __name__, "name": f"system.{spelling}", "traits": traits_def(*traits)}
-    op = member(BarrierOp, spelling, body)
+    op = irdl_op_definition(type("".join(map(str.title, spelling.split("_"))) + "Op", (BarrierOp,), body))
     op.SPELLING, op.PIPE = spelling, pipe
     return op
 

@@ -18,7 +18,6 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.family import member
 from cubelane.ir.surface import Bound, Kind, Parameter, SurfaceOp, a_value, keyword, python_value
 from cubelane.ir.tile.base import TileOp, need_rank, wrong
 from cubelane.ir.traits import (
@@ -431,7 +430,7 @@ class IndexOp(TileOp):
 def _index_op(spelling: str, meaning: str, core: OpTrait, doc: str) -> type[IndexOp]:
     traits = (Pure(), core, Splits(Split.NONE), Meaning(meaning), PtoSpelling(None), Cost(CostClass.FREE), Spaces())
     body = {"__doc__": doc, "__module__": __name__, "name": f"tile.{spelling}", "traits": traits_def(*traits)}
-    op = member(IndexOp, spelling, body)
+    op: type[IndexOp] = irdl_op_definition(type(spelling.title().replace("_", "") + "Op", (IndexOp,), body))
     op.SPELLING = spelling
     return op
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple, cast
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import OpTrait, Pure
 
-from cubelane.ir.family import member
 from cubelane.ir.surface import Bound, Kind, Parameter, a_scalar, a_value, keyword
 from cubelane.ir.tile.base import TileOp, broadcast_result, need_dtype, same_as, wrong
 from cubelane.ir.traits import (
@@ -347,7 +346,8 @@ def _declare(
     body["traits"] = traits_def(*traits)
     if row.optional_tmp:
         body |= _with_tmp(base)
-    op = member(cast("type[TableOp]", base), ir_name, body)
+    words = (word.title() for word in ir_name.split("_"))
+    op = cast(type[TableOp], irdl_op_definition(type("".join(words) + "Op", (base,), body)))
     op.SPELLING = row.spelling
     if row.optional_tmp:
         op.PARAMETERS = (*base.PARAMETERS, OPTIONAL_TMP)
@@ -445,7 +445,7 @@ def _precise(spelling: str, meaning: str, pto: str, *, tmp: bool = False) -> typ
     }
     if tmp:
         body |= _with_tmp(UnaryOp)
-    op = member(UnaryOp, spelling, body)
+    op = cast(type[UnaryOp], irdl_op_definition(type(spelling.title() + "Op", (UnaryOp,), body)))
     op.SPELLING = spelling
     optional = (OPTIONAL_TMP,) if tmp else ()
     op.PARAMETERS = (a_value("tile"), *optional, keyword("high_precision", Kind.BOOL, None))

@@ -3,12 +3,11 @@
 A row of a table is an op, as in `elementwise`; the shapes of calls that no table there has come first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
-from xdsl.irdl import operand_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from cubelane.ir.family import member
 from cubelane.ir.surface import Bound, Parameter, a_scalar, a_value
 from cubelane.ir.tile.angles import COSINE, SINE
 from cubelane.ir.tile.base import TileOp, broadcast_result, need_dtype, same_as, wrong
@@ -265,7 +264,8 @@ def _declare(base: type[TableOp], row: Row, axis: int | None = None) -> type[Til
         "name": f"tile.{row.spelling}",
         "traits": traits_def(*traits),
     }
-    op = member(base, row.spelling, body)
+    title: Callable[[str], str] = str.title
+    op = irdl_op_definition(type("".join(map(title, row.spelling.split("_"))) + "Op", (base,), body))
     op.SPELLING = row.spelling
     op.INTEGER_ONLY = row.integer_only
     return op

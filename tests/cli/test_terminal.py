@@ -4,7 +4,6 @@ import difflib
 import io
 import json
 import re
-import subprocess
 import sys
 from itertools import groupby
 
@@ -86,15 +85,6 @@ def test_markup_in_names_is_text(terminal, tmp_path):
     path.write_text(REFUSED.replace("        return out", "        return out  # [red]x[/red]"), encoding="utf-8")
     _, err = terminal("compile", path.rename(tmp_path / "[bold]k.py"), "--mode", "left_right")
     assert "[bold]k.py" in ESCAPE.sub("", err)
-
-
-def test_lowering_does_not_load_rich(good):
-    code = (
-        "import sys\nfrom cubelane.cli.main import run_command\n"
-        f"run_command('lower', [{str(good)!r}])\n"
-        "sys.exit([m for m in sys.modules if m.split('.')[0] == 'rich'] != [])"
-    )
-    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 0
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------

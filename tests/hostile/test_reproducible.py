@@ -23,7 +23,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, bytes]]:
         (folder / "ptodsl").symlink_to(ROOT / "examples" / "ptodsl")
         (folder / "refused.py").symlink_to(ROOT / "examples" / "matmul_softmax.py")
         command = [sys.executable, "-m", "tests.hostile.all_outputs"]
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
         running.append(subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True))
     for process in running:
         _, said = process.communicate()

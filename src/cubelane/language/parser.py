@@ -1,11 +1,9 @@
 """From text to IR: `parse(text)` and `loads(path)` (spec/front.md 1.1). Nothing of the text is executed."""
 
 import ast
-import gc
 import math
 from collections import ChainMap
-from collections.abc import Generator, Hashable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 
 from cubelane.ir import kernel
+from cubelane.ir.collector import paused
 from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.narrowing import is_tuple
 from cubelane.ir.text_file import read_text
@@ -311,22 +310,10 @@ def _roots(functions: list[Written]) -> list[Written]:
     return [program for program in functions if program.name not in called]
 
 
-@contextmanager
-def _no_collection() -> Generator[None]:
-    """Keeps the garbage collector from walking a graph that only grows."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
-
-
 def build(program: Written, filename: str) -> Program:
     """The module of a program; whatever goes wrong is a Diagnostic."""
     try:
-        with _no_collection():
+        with paused():
             return ProgramReader(program).module()
     except RecursionError:
         raise ParserSyntaxError("the kernel nests too deeply", Location(filename)) from None
@@ -336,7 +323,7 @@ def parse(
     text: str, filename: str = "<string>", name: str | None = None, arguments: Mapping[str, Any] | None = None
 ) -> Program:
     """The program of a text. `name` chooses one of several; `arguments` give a `@pl.jit` kernel its types."""
-    with _no_collection():
+    with paused():
         source = read(text, filename)
         try:
             program = _only_program(scan(source), name, arguments)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from cubelane.ir.collector import paused
 from cubelane.ir.context import shared_context
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import target_name
@@ -136,16 +137,23 @@ def run(program: ModuleOp, until: str | None = None, after: After | None = None)
     """Runs the passes in order, up to and including `until`; `after` is called behind every pass that ran."""
     last = None if until is None else pass_named(until)
     have = {SSA}
-    for stage in PASSES:
-        if stage.applies_to(program):
-            if missing := stage.required - have:
-                raise Diagnostic(f"{stage.name} needs a program with {', '.join(sorted(missing))}", code="pass-order")
-            stage(program)
-            have = (have - stage.invalidated) | stage.produced
-            for prop in sorted(stage.produced & VERIFIERS.keys()):
-                Pass(VERIFIERS[prop][1], VERIFIERS[prop][0])(program)
-            if after is not None:
-                after(stage, program)
-        if stage is last:
-            break
+    with paused():
+        for stage in PASSES:
+            if stage.applies_to(program):
+                _run_stage(stage, program, have, after)
+            if stage is last:
+                break
     return program
+
+
+def _run_stage(stage: Pass, program: ModuleOp, have: set[str], after: After | None) -> None:
+    """Runs one pass and the verifiers behind it; `have` are the properties of the program before and after."""
+    if missing := stage.required - have:
+        raise Diagnostic(f"{stage.name} needs a program with {', '.join(sorted(missing))}", code="pass-order")
+    stage(program)
+    have -= stage.invalidated
+    have |= stage.produced
+    for prop in sorted(stage.produced & VERIFIERS.keys()):
+        Pass(VERIFIERS[prop][1], VERIFIERS[prop][0])(program)
+    if after is not None:
+        after(stage, program)

@@ -108,15 +108,14 @@ class GmOrder:
         self,
         function: FuncOp,
         boundaries: dict[Operation, Boundary],
-        cube_ops: set[Operation],
-        lane_ops: set[Operation],
+        runs_on: dict[Affinity, set[Operation]],
+        places: Places,
+        handles: TensorHandles,
     ):
         self.function, self.boundaries = function, boundaries
         self.block = function.body.block
         self.paths = Paths(self.block)
-        self.handles = TensorHandles(self.block)
-        self.places = Places(function)
-        self.runs_on = {Affinity.CUBE: cube_ops, Affinity.VECTOR: lane_ops}
+        self.runs_on, self.places, self.handles = runs_on, places, handles
         self.crossings: list[tuple[Operation, bool]] = [(op, b.to_lanes) for op, b in boundaries.items()]
         self.by_block: dict[Block | None, list[tuple[int, bool]]] = {}
         for op, to_lanes in self.crossings:

@@ -5,20 +5,22 @@ from xdsl.ir import Operation
 
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, refuse
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.traits import CoreAffinity, Split, Splits, trait_of
 from cubelane.ir.types import TensorType
+from cubelane.ir.walk import ops_in
 
 
 def tensor_work(function: FuncOp) -> Operation | None:
     """The first op that computes on tensors, which passes of the tile level do not know; None if there is none."""
-    return next((op for op in function.body.walk() if _computes_tensor(op)), None)
+    return next((op for op in ops_in(function.body) if _computes_tensor(op)), None)
 
 
 def _computes_tensor(op: Operation) -> bool:
     affinity, splits = trait_of(op, CoreAffinity), trait_of(op, Splits)
     if affinity is None or splits is None or splits.behaviour is Split.STORES:
         return False
-    return any(isinstance(r.type, TensorType) for r in op.results) and affinity.of(op) is not Affinity.SHARED
+    return any(is_one(r.type, TensorType) for r in op.results) and affinity.of(op) is not Affinity.SHARED
 
 
 def refuse_tensors(function: FuncOp) -> None:

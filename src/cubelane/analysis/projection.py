@@ -128,7 +128,9 @@ class Needs:
         self._surroundings(op)
         if op in self.leaves:
             return
-        if is_one(op, ForOp):
+        if not op.regions:
+            self._want(op.operands, op)
+        elif is_one(op, ForOp):
             self._want((op.lb, op.ub, op.step), op)
         elif is_one(op, WhileOp):
             last = op.before_region.block.last_op
@@ -168,7 +170,7 @@ class Needs:
 
     def _names_parameter(self, value: OpResult) -> bool:
         """Whether a branch hands on a parameter unchanged; a tensor it gives is then that parameter on every path."""
-        if not is_one(value.op, IfOp) or value.op not in self._spans:
+        if value.op not in self._spans or not is_one(value.op, IfOp):
             return False
         handed = (yielded(region)[value.index] for region in value.op.regions if region.blocks)
         return any(is_one(v, BlockArgument) and v.block.parent_op() is self._root for v in handed)
@@ -213,6 +215,9 @@ class Needs:
             return
         assert isinstance(value, OpResult)
         op = value.op
+        if not op.regions:
+            self._need_op(op)
+            return
         if is_one(op, (ForOp, WhileOp)):
             self._carry(op, value.index)
             return
@@ -302,6 +307,8 @@ class Projector:
     def _copy(self, op: Operation) -> None:
         if op in self.needs.leaves:
             self.emit(op, self)
+        elif not op.regions:
+            self._copy_leaf(op)
         elif is_one(op, ForOp):
             self._copy_for(op)
         elif is_one(op, WhileOp):
@@ -314,7 +321,7 @@ class Projector:
     def _copy_leaf(self, op: Operation) -> None:
         for operand in op.operands:
             self.value(operand)
-        new = op.clone(self.map)
+        new = op.clone(self.map) if op.regions else op.clone_without_regions(self.map)
         new.attributes.pop(PLACEMENT, None)
         self.block.add_op(new)
 

@@ -219,8 +219,14 @@ def is_tile(value: SSAValue) -> bool:
     return isinstance(value.type, TileType)
 
 
+HANDED_ON = (scf.YieldOp, scf.ConditionOp)
+"""Ends of blocks that hand values on."""
+
+
 def flows(op: Operation) -> list[tuple[SSAValue, SSAValue]]:
     """The values that control flow hands on at this op, each with the carry, argument or result it becomes."""
+    if not op.regions and not is_one(op, HANDED_ON):
+        return []
     match op:
         case scf.ForOp():
             return [*zip(op.iter_args, op.body.block.args[1:], strict=True), *zip(op.iter_args, op.res, strict=True)]

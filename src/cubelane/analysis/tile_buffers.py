@@ -6,7 +6,7 @@ greedily, the innermost loops first, as long as no two of a buffer are needed at
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -35,14 +35,8 @@ class Buffer:
 
     contents: list[Content]
     size: int
-    used: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-
-    @property
-    def space(self) -> MemorySpace:
-        """The memory space it lies in."""
-        memory = self.contents[0].type.memory
-        assert memory is not None
-        return memory
+    space: MemorySpace
+    """The memory space it lies in."""
 
     @property
     def start(self) -> int:
@@ -121,8 +115,9 @@ class TileBuffers:
         self.copies: list[Copy] = []
         self._of: dict[Content, Buffer] = {}
         for content in self.lifetimes:
-            if not content.foreign and content.type.memory is not None:
-                self._of[content] = Buffer([content], bytes_of(content.type, target))
+            kind = content.type
+            if kind.memory is not None and not content.foreign:
+                self._of[content] = Buffer([content], bytes_of(kind, target), kind.memory)
         self._join()
 
     def __iter__(self) -> Iterator[Buffer]:

@@ -11,7 +11,7 @@ from functools import cache
 
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import IfOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from cubelane.analysis.tile_layout import (
     is_contiguous,
@@ -21,7 +21,7 @@ from cubelane.analysis.tile_layout import (
     window_is_contiguous,
 )
 from cubelane.analysis.value_flow import joins_of
-from cubelane.ir.narrowing import is_one
+from cubelane.ir.narrowing import is_one, is_result
 from cubelane.ir.tile.channel import PopOp
 from cubelane.ir.traits import Cost, CostClass, InPlace, Overwrites, Split, Splits, has_trait, trait_of, trait_of_class
 from cubelane.ir.types import TileType
@@ -62,10 +62,11 @@ class Content:
     @property
     def foreign(self) -> str | None:
         """Where it lies when that is not memory of the function: a slot of a ring, or what a caller handed over."""
-        owner = self.root.owner
-        if is_one(owner, PopOp):
-            return "it lies in a slot of a ring"
-        return "it is a parameter" if isinstance(owner, Block) and is_one(owner.parent_op(), FuncOp) else None
+        root = self.root
+        if is_result(root):
+            return "it lies in a slot of a ring" if is_one(root.op, PopOp) else None
+        assert is_one(root, BlockArgument)
+        return "it is a parameter" if is_one(root.block.parent_op(), FuncOp) else None
 
     def meets(self, other: "Content") -> bool:
         """Whether both are needed at some position."""
@@ -197,10 +198,13 @@ class Lifetimes:
             self._new(result)
 
     def _segments(self, content: Content) -> list[Segment]:
-        owner = content.root.owner
-        home = owner if isinstance(owner, Block) else owner.parent_block()
-        assert home is not None
-        start = 2 * (self.entry[owner] if isinstance(owner, Block) else self.leave[owner]) + 1
+        root = content.root
+        if is_result(root):
+            home, start = root.op.parent, 2 * self.leave[root.op] + 1
+            assert home is not None
+        else:
+            assert is_one(root, BlockArgument)
+            home, start = root.block, 2 * self.entry[root.block] + 1
         readers = [use.operation for value in (content.root, *content.views) for use in value.uses]
         return self._reads_in(home, start, readers)
 

@@ -26,7 +26,7 @@ from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.narrowing import is_list, is_tuple, is_value
+from cubelane.ir.narrowing import is_list, is_one, is_tuple, is_value
 from cubelane.ir.traits import Trait, trait_of_class
 from cubelane.ir.types import DYNAMIC, TileType
 
@@ -223,7 +223,7 @@ def _segments(sizes: tuple[int, ...]) -> Attribute:
 
 def unplaced(type_: Attribute | None) -> Attribute | None:
     """A type as a rule gives it: without the address of the operand it was made from."""
-    if isinstance(type_, TileType) and type_.address is not None:
+    if is_one(type_, TileType) and type_.address is not None:
         return type_.replaced(address=None)
     return type_
 

@@ -25,6 +25,8 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from cubelane.ir.narrowing import is_one
+
 DYNAMIC = -1
 """An extent that is known at run time only (written `?` in MLIR and `None` in the DSL)."""
 
@@ -41,6 +43,8 @@ class MemorySpace(Enum):
     BIAS = "bias"
     LEFT_SCALE = "left_scale"
     RIGHT_SCALE = "right_scale"
+
+    __hash__ = object.__hash__
 
     @property
     def is_cube(self) -> bool:
@@ -123,7 +127,7 @@ def dtype_name(dtype: Attribute) -> str:
 
 def bit_width(dtype: Attribute) -> int:
     """Width of one element in bits; an index counts 64."""
-    return 64 if isinstance(dtype, IndexType) else int(getattr(dtype, "bitwidth"))  # noqa: B009
+    return 64 if is_one(dtype, IndexType) else int(getattr(dtype, "bitwidth"))  # noqa: B009
 
 
 def in_words(type_: "TileType | TensorType") -> str:
@@ -133,7 +137,7 @@ def in_words(type_: "TileType | TensorType") -> str:
 
 def is_float(dtype: Attribute) -> bool:
     """Whether the element type is a floating point type."""
-    return not isinstance(dtype, IndexType | IntegerType)
+    return not is_one(dtype, (IndexType, IntegerType))
 
 
 def promote(a: Attribute, b: Attribute) -> Attribute:
@@ -192,6 +196,9 @@ class TileType(Data[TileSpec], TypeAttribute):
     """
 
     name = "tile.tile"
+
+    def __post_init__(self) -> None:
+        """Nothing to verify; passes make a dozen of these per op, and xDSL's check costs a microsecond each."""
 
     @staticmethod
     def make(
@@ -357,6 +364,9 @@ class TensorType(Data[TensorSpec], TypeAttribute):
     """
 
     name = "gm.tensor"
+
+    def __post_init__(self) -> None:
+        """Nothing to verify."""
 
     @staticmethod
     def make(

@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
 
-from cubelane.ir.narrowing import is_value
+from cubelane.ir.narrowing import is_one, is_value
 from cubelane.ir.surface import REQUIRED, ROUND_MODES, Kind, Parameter, constant_of
 from cubelane.ir.types import DYNAMIC, Layout, Pad, TensorLayout, TensorType, TileType, dtype_name, is_float
 from cubelane.language import vocabulary
@@ -130,7 +130,7 @@ class Binder:
 
     def _value(self, value: Any, node: ast.AST) -> SSAValue:
         ssa = self.emitter.value(value, node)
-        if not isinstance(ssa.type, TileType | TensorType):
+        if not is_one(ssa.type, (TileType, TensorType)):
             raise self._wrong(node, "a tile or tensor", value)
         return ssa
 

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.narrowing import is_value
+from cubelane.ir.narrowing import is_one, is_value
 from cubelane.ir.surface import REQUIRED, Bound, SurfaceOp
 from cubelane.ir.traits import Split, Splits
 from cubelane.ir.types import MemorySpace, TensorType, TileType
@@ -31,7 +31,7 @@ MISUSES = (KeyError, TypeError, ValueError, IndexError, AttributeError, Assertio
 
 def is_shaped(value: object) -> bool:
     """Whether a value is a tile or a tensor."""
-    return is_value(value) and isinstance(value.type, TileType | TensorType)
+    return is_value(value) and is_one(value.type, (TileType, TensorType))
 
 
 def is_number(value: object) -> bool:
@@ -122,7 +122,7 @@ class Calls:
             known = similar(word)
             raise self.refuse(given.call, f"Unknown operation 'pl.{word}'", instead=f"pl.{known}" if known else None)
         shaped = next((v for v in (first, second) if is_shaped(v)), None)
-        wanted = "tile" if shaped is not None and isinstance(shaped.type, TileType) else "tensor"
+        wanted = "tile" if shaped is not None and is_one(shaped.type, TileType) else "tensor"
         op = find(wanted if wanted in spaces else spaces[0], word)
         assert op is not None
         return self.operation(op, given)

@@ -4,7 +4,8 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
@@ -27,11 +28,6 @@ class Source:
     line_shift: int = 0
     comments: list[Any] | None = None
     """What `language.comments` found, once it has looked."""
-    _file: StringAttr = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._file = StringAttr(self.filename)
-        self._attributes: dict[Location, FileLineColLoc] = {}
 
     def place(self, node: ast.AST) -> Location:
         """Where a node is: line and column count from 1, columns in characters."""
@@ -44,10 +40,13 @@ class Source:
 
     def attribute(self, node: ast.AST) -> FileLineColLoc:
         """The place of a node as an op carries it."""
-        place = self.place(node)
-        if place not in self._attributes:
-            self._attributes[place] = FileLineColLoc(self._file, IntAttr(place.line), IntAttr(place.column))
-        return self._attributes[place]
+        return _as_attribute(*self.place(node))
+
+
+@lru_cache(maxsize=1 << 14)
+def _as_attribute(file: str, line: int, column: int) -> FileLineColLoc:
+    """A place as an attribute; those of the last kernels are kept, for who works on one reads it again and again."""
+    return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
 
 
 def read(text: str, filename: str = "<string>", line_shift: int = 0) -> Source:
@@ -92,6 +91,8 @@ def nested_statements(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Statements and all that stand in their bodies; no expressions."""
     for statement in statements:
         yield statement
+        if statement.__class__ in _CHILDREN:
+            continue
         for part in ("body", "orelse", "finalbody", "handlers", "cases"):
             inner: Sequence[Any] = getattr(statement, part, ())
             if part in ("handlers", "cases"):

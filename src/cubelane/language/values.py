@@ -71,7 +71,7 @@ class Popped:
 
 def is_operand(value: object) -> TypeIs[SSAValue | Literal]:
     """Whether a value is one that a block can yield: a literal counts, it becomes a constant."""
-    return isinstance(value, SSAValue | Literal)
+    return is_one(value, (SSAValue, Literal))
 
 
 def is_unsigned(type_: Attribute) -> bool:

@@ -42,7 +42,7 @@ def live_ins(body: Block) -> tuple[list[SSAValue], list[ConstantOp]]:
         for operand in op.operands:
             owner = operand.owner
             if operand in inside:
-                if isinstance(owner, Operation) and is_part_of_expression(owner):
+                if is_one(owner, Operation) and is_part_of_expression(owner):
                     read(owner)
             elif is_one(owner, ConstantOp):
                 constants[owner] = None

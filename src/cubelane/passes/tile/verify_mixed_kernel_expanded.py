@@ -93,7 +93,7 @@ class _Program:
             ("reserve_buffer", ReserveBufferOp, incoming),
             ("import_peer_buffer", ImportPeerBufferOp, outgoing),
         ):
-            have = sum(isinstance(op, kind) for op in self.ops)
+            have = sum(is_one(op, kind) for op in self.ops)
             need = sum(bool(python_value(op.dir_mask) & bit) for op in self.inits)
             if have != need:
                 amount = "too few" if have < need else "too many"

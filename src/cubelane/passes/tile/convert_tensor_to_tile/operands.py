@@ -146,7 +146,7 @@ class Operands:
 
     def tile(self, value: SSAValue, anchor: Operation) -> SSAValue:
         """The value as a tile: itself, the tile loaded at entry, or a load right here if the function writes it."""
-        if not isinstance(value.type, TensorType):
+        if not is_one(value.type, TensorType):
             return value
         entry = self._entry.get(value)
         return entry if entry is not None else self.load(value, anchor, f"{base_name(value)}__tile")

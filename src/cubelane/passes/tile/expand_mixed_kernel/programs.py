@@ -61,7 +61,8 @@ class Expansion:
         self.fences: list[Fence] = []
         self.places = Places(function)
         self.needs = {core: self._needs(core) for core in (Affinity.CUBE, Affinity.VECTOR)}
-        order = GmOrder(function, boundaries, *(self.needs[core].ops for core in self.needs))
+        runs_on = {core: needs.ops for core, needs in self.needs.items()}
+        order = GmOrder(function, boundaries, runs_on, self.places, self.handles)
         self.fences = order.fences()
         if self.fences:
             self.needs = {core: self._needs(core) for core in self.needs}

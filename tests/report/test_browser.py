@@ -66,6 +66,14 @@ def test_lines_that_name_the_selected_value_are_marked(flash: str, open_page: An
     assert "cast__tile" in page.locator(".ln.sel").inner_text()
 
 
+def test_source_begins_where_the_kernel_does(flash: str, open_page: Any):
+    page = open_page(flash).page
+    top = page.locator(".lines").first.bounding_box()
+    start = page.locator(".lines .ln").filter(has_text="def main(").first.bounding_box()
+    docstring = page.locator("#src-0").bounding_box()
+    assert docstring["y"] < top["y"] <= start["y"] < top["y"] + 100
+
+
 def test_switching_passes_shows_and_hides_columns(flash: str, open_page: Any):
     page = open_page(flash).page
     button = page.get_by_role("button", name="infer-tile-memory-space")

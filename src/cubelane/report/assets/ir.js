@@ -215,7 +215,9 @@ function functionAround(column, i) {
   if (innerWidth >= 1700 && at("lower-auto-vector-split") > 0) toggle(at("lower-auto-vector-split"), true);
   const types = byId("types");
   const fit = () => document.documentElement.style.setProperty("--above", `${Math.round(strip.getBoundingClientRect().top + scrollY + 56)}px`);
-  shown.ir = fit;
+  // The file begins with imports and constants; its column begins where the kernel does, once its height is known.
+  let kernel = Math.min(...linesOf(0).lines.map((l) => l[1]).filter(Boolean));
+  shown.ir = () => { fit(); if (Number.isFinite(kernel)) IR.open.get("src").box.scrollTop = (kernel - 1) * TALL; kernel = Infinity; };
   addEventListener("resize", fit);
   types.addEventListener("click", () => types.setAttribute("aria-pressed", String(strip.classList.toggle("typed"))));
   byId("ir-key").append(el("b", { text: "C" }), " cube core, ", el("b", { text: "V" }), " vector lanes, ", el("b", { text: "⇄" }),

@@ -43,6 +43,19 @@ def test_compile_without_inputs_and_golden_is_judged_by_the_oracle(run, tmp_path
     assert code == 0 and row(out)[-1] == "equal"
 
 
+def test_drawn_inputs_that_mean_nothing_are_told_apart_from_a_wrong_kernel(run, tmp_path):
+    path = tmp_path / "paged.py"
+    table = GOOD.replace("def main(self,", "def main(self, table: pl.Tensor[[1], pl.INT32],")
+    paged = table.replace("y = ", "x = pl.slice(x, [32, 32], [pl.read(table, [0]) * 32, 0])\n            y = ")
+    path.write_text(paged, encoding="utf-8")
+    code, _, err = run("compile", path, "--seed", 1)
+    assert code == 1 and "pl.slice(x, " in err
+    assert "drawn at random" in err and "instead: define inputs()" in err
+    inputs = JUDGE.split("def golden")[0].replace("return {", 'return {"table": np.zeros(1, np.int32),')
+    path.write_text(paged + inputs, encoding="utf-8")
+    assert run("compile", path)[0] == 0
+
+
 def test_compile_with_a_wrong_golden_exits_1_and_names_the_element(run, tmp_path):
     path, golden = tmp_path / "k.py", tmp_path / "g.py"
     path.write_text(GOOD, encoding="utf-8")

@@ -1,7 +1,7 @@
 """The main job: one kernel through all passes, run on the core group, judged against its reference meaning."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -114,8 +114,19 @@ class CompiledKernel:
 
 def _expected(source: ModuleOp, judge: Judge, seed: int) -> tuple[Arrays, Arrays]:
     """Inputs, and what the program as written makes of them."""
-    given = judge.inputs() if judge.inputs else draw_inputs(source, seed)
-    return given, run_reference(source, given)
+    if judge.inputs:
+        given = judge.inputs()
+        return given, run_reference(source, given)
+    given = draw_inputs(source, seed)
+    try:
+        return given, run_reference(source, given)
+    except Diagnostic as problem:
+        # a table of page numbers or lengths has a meaning that its type does not tell
+        drawn = "the file defines no inputs(): they were drawn at random from the types of the parameters"
+        instead = (
+            problem.instead or "define inputs() -> {parameter: array} in the file, or in the one named by --golden"
+        )
+        raise replace(problem, notes=(*problem.notes, drawn), instead=instead) from problem
 
 
 def compile_program(

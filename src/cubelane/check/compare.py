@@ -9,6 +9,8 @@ import numpy as np
 RTOL, ATOL = 1e-4, 1e-4
 """Tolerances where a kernel file states none; BF16 and FP8 outputs get their own rounding on top."""
 
+NO_NOISE: Mapping[str, float] = {}
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -64,17 +66,31 @@ class Comparisons:
 
 
 def compare(
-    got: Mapping[str, Any], want: Mapping[str, Any], *, rtol: float | None = None, atol: float | None = None
+    got: Mapping[str, Any],
+    want: Mapping[str, Any],
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
+    noise: Mapping[str, float] = NO_NOISE,
 ) -> Comparisons:
-    """Every output named by `want` against `got`: `abs(got - want) <= atol + rtol * abs(want)`.
+    """Every output named by `want` against `got`: `abs(got - want) <= atol + noise + rtol * abs(want)`.
+
+    `noise` is what rounding may add, by output (see `compiled.CompiledKernel.judge`).
 
     Elements that are no number must be so in both; a missing output or another shape is a difference. Cells that no
     program may write keep their marker in `want`, so a stray write differs as well.
     """
-    return Comparisons({name: compare_array(name, got.get(name), value, rtol, atol) for name, value in want.items()})
+    return Comparisons(
+        {
+            name: compare_array(name, got.get(name), value, rtol, atol, noise.get(name, 0.0))
+            for name, value in want.items()
+        }
+    )
 
 
-def compare_array(name: str, got: Any, want: Any, rtol: float | None = None, atol: float | None = None) -> Comparison:
+def compare_array(
+    name: str, got: Any, want: Any, rtol: float | None = None, atol: float | None = None, noise: float = 0.0
+) -> Comparison:
     """One array against its reference; see `compare`."""
     want = np.asarray(want)
     if got is None:
@@ -87,7 +103,7 @@ def compare_array(name: str, got: Any, want: Any, rtol: float | None = None, ato
     a, b = got.astype(np.float64), want.astype(np.float64)
     with np.errstate(all="ignore"):
         difference = np.abs(a - b)
-        allowed = (ATOL if atol is None else atol) + (max(RTOL, step) if rtol is None else rtol) * np.abs(b)
+        allowed = (ATOL if atol is None else atol) + noise + (max(RTOL, step) if rtol is None else rtol) * np.abs(b)
         same = (a == b) | (np.isnan(a) & np.isnan(b))
         difference = np.where(same, 0.0, np.where(np.isfinite(difference), difference, np.inf))
         wrong = ~same & ~(difference <= allowed)
@@ -96,6 +112,12 @@ def compare_array(name: str, got: Any, want: Any, rtol: float | None = None, ato
         return Comparison(name, float(difference.max(initial=0.0)), 0, got.size)
     first = tuple(int(i) for i in np.argwhere(wrong)[0])
     return Comparison(name, float(difference.max()), count, got.size, first, got[first].item(), want[first].item())
+
+
+def largest(array: Any) -> float:
+    """The largest absolute value among the elements that are numbers; 0 without any."""
+    numbers = np.abs(np.asarray(array).astype(np.float64))
+    return float(numbers[np.isfinite(numbers)].max(initial=0.0))
 
 
 def _rounding(dtype: np.dtype[Any]) -> float:

@@ -1,6 +1,6 @@
 """The main job: one kernel through all passes, run on the core group, judged against its reference meaning."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,10 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from cubelane.check.compare import Comparisons, compare
+from cubelane.check.compare import NO_NOISE, Comparisons, compare
 from cubelane.check.execute import Executable, RunResult, draw_inputs, run_group, run_reference
 from cubelane.check.kernel_file import Arrays, Judge, read_program
+from cubelane.check.rounding import allowance, notes
 from cubelane.check.validate import validate
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import TARGET, program_name
@@ -32,12 +33,14 @@ class Verdict:
     """What running the compiled kernel showed.
 
     `findings` are problems of execution (deadlock, race, undefined cells, slots left over), `comparisons` the
-    outputs against the golden of the kernel file and against the oracle.
+    outputs against the golden of the kernel file and against the oracle. `notes` tell what the comparison took into
+    account.
     """
 
     findings: Sequence[Diagnostic]
     comparisons: dict[str, Comparisons]
     run: RunResult | None
+    notes: Sequence[str] = ()
 
     @property
     def equal(self) -> bool:
@@ -84,18 +87,21 @@ class CompiledKernel:
     def judge(self, judge: Judge | None = None, *, seed: int = 0, program: Executable | None = None) -> Verdict:
         """Runs the programs and compares them with the oracle, and with the golden where there is one.
 
-        `program` runs in their place where it is given: the same kernel in another form.
+        `program` runs in their place where it is given: the same kernel in another form. Where the author states no
+        tolerance and a difference shows, the rounding noise of the kernel as written is measured and allowed for.
         """
         judge = judge or Judge()
         given, expected = _expected(self.source, judge, seed)
         run = run_group(program or self.module, given)
-        comparisons: dict[str, Comparisons] = {}
-        if not run.findings:
-            tolerance = {"rtol": judge.rtol, "atol": judge.atol}
-            comparisons["oracle"] = compare(run.outputs, expected, **tolerance)
-            if judge.golden:
-                comparisons["golden"] = compare(run.outputs, judge.golden(given), **tolerance)
-        return Verdict(run.findings, comparisons, run)
+        if run.findings:
+            return Verdict(run.findings, {}, run)
+        references = {"oracle": expected} | ({"golden": judge.golden(given)} if judge.golden else {})
+        comparisons = _compared(run.outputs, references, judge)
+        if all(c.equal for c in comparisons.values()) or judge.states_tolerance:
+            return Verdict((), comparisons, run)
+        noise = allowance(self.source, given, expected)
+        allowed = _compared(run.outputs, references, judge, noise)
+        return Verdict((), allowed, run, tuple(notes(comparisons, allowed, noise)))
 
     def judge_each(self, judge: Judge | None = None, *, seed: int = 0) -> Verdict:
         """Like `judge`, but also runs the program after every pass; names the pass that changed the meaning.
@@ -105,7 +111,8 @@ class CompiledKernel:
         judge = judge or Judge()
         given, expected = _expected(self.source, judge, seed)
         stages = [(stage.name, stage.module) for stage in self.stages]
-        last = validate(stages, given, expected, rtol=judge.rtol, atol=judge.atol)[-1]
+        noise = {} if judge.states_tolerance else allowance(self.source, given, expected)
+        last = validate(stages, given, expected, rtol=judge.rtol, atol=judge.atol, noise=noise)[-1]
         if last.good:
             return self.judge(judge, seed=seed)
         comparisons = {f"meaning before {last.name}": last.comparison} if last.comparison else {}
@@ -127,6 +134,15 @@ def _expected(source: ModuleOp, judge: Judge, seed: int) -> tuple[Arrays, Arrays
             problem.instead or "define inputs() -> {parameter: array} in the file, or in the one named by --golden"
         )
         raise replace(problem, notes=(*problem.notes, drawn), instead=instead) from problem
+
+
+def _compared(
+    outputs: Arrays, references: Mapping[str, Arrays], judge: Judge, noise: Mapping[str, float] = NO_NOISE
+) -> dict[str, Comparisons]:
+    """The outputs against every reference, by its name."""
+    return {
+        name: compare(outputs, want, rtol=judge.rtol, atol=judge.atol, noise=noise) for name, want in references.items()
+    }
 
 
 def compile_program(

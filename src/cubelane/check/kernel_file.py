@@ -30,6 +30,11 @@ class Judge(NamedTuple):
     rtol: float | None = None
     atol: float | None = None
 
+    @property
+    def states_tolerance(self) -> bool:
+        """Whether the author says what counts as equal."""
+        return self.rtol is not None or self.atol is not None
+
 
 def split_name(spec: str) -> tuple[Path, str | None]:
     """`FILE[:KERNEL]` as the path and the kernel's name."""

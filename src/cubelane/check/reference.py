@@ -18,6 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import MemoryWriteEffect
 
 from cubelane.check.arrays import arguments_of, parameter_names, written_parameters
+from cubelane.check.compare import compare_array
 from cubelane.check.reference_ops import Evaluator, Values, behaviour_of
 from cubelane.check.reference_scalars import is_scalar_op, scalar
 from cubelane.check.reference_values import Cells, Lanes, Memory, Undefined, joined_halves, lane_part, one_for_all
@@ -53,6 +54,15 @@ def run_reference(module: ModuleOp, inputs: Mapping[str, Any], entry: str | None
     return outputs
 
 
+def rounding_noise(module: ModuleOp, inputs: Mapping[str, Any], expected: Mapping[str, Any]) -> dict[str, float]:
+    """How far rounding alone moves every output: the program as written in float32 against `expected`, its float64.
+
+    The largest difference of an output, in its own unit; infinite where one of the two is no number.
+    """
+    narrow = Reference(module, Undefined(), np.float32).run(inputs, None)
+    return {name: compare_array(name, narrow[name], want).max_error for name, want in expected.items()}
+
+
 def reference_entry(module: ModuleOp, entry: str | None = None) -> FuncOp:
     """The function a program starts with: the last one that no other calls, orchestration before kernels."""
     functions = [f for f in functions_of(module) if not f.is_declaration]
@@ -77,11 +87,11 @@ class _Where:
 class Reference:
     """One run of one program."""
 
-    def __init__(self, module: ModuleOp, undefined: Undefined):
+    def __init__(self, module: ModuleOp, undefined: Undefined, working: Any = np.float64):
         self.functions = {f.sym_name.data: f for f in functions_of(module)}
         self.module, self.undefined = module, undefined
         self.where = _Where()
-        self.evaluator = Evaluator(undefined)
+        self.evaluator = Evaluator(undefined, working)
         self.structured: dict[type[Operation], Callable[[Any, Values], None]] = {
             scf.ForOp: self._for,
             scf.WhileOp: self._while,

@@ -21,10 +21,10 @@ _BRACES = re.compile(r"\{(\w+)\}")
 
 
 class Evaluator:
-    """Evaluates ops; `in_kernel` tells whether the op stands in a kernel or on the host."""
+    """Evaluates ops, floats in `working`; `in_kernel` tells whether an op stands in a kernel or on the host."""
 
-    def __init__(self, undefined: Undefined):
-        self.undefined = undefined
+    def __init__(self, undefined: Undefined, working: Any = np.float64):
+        self.undefined, self.working = undefined, working
         self.in_kernel = False
         self.compiled: dict[str, Any] = {}
 
@@ -66,17 +66,17 @@ class Evaluator:
             if isinstance(value, Cells):
                 names[f"{parameter.name}_valid"] = value.valid
                 cut = trims or (behaviour.behaviour is Split.PASTES and parameter.name == "source")
-                value = _widened(value.part if cut and parameter.name not in behaviour.scratch else value.data)
+                value = self._widened(value.part if cut and parameter.name not in behaviour.scratch else value.data)
             elif isinstance(value, Memory) and op.name.startswith("gm.") and parameter.name not in ("source", "target"):
                 names[f"{parameter.name}_valid"] = value.data.shape
-                value = _widened(value.data)
+                value = self._widened(value.data)
             names[parameter.name] = value
         if op.results and isinstance(type_ := op.results[0].type, TileType | TensorType):
             names["shape"] = self._shape(op, type_, operands)
             real = array_dtype(type_.dtype)
             names["dtype"] = real
             if behaviour.behaviour is Split.REDUCES and not is_integer(real):
-                names["dtype"] = np.float64
+                names["dtype"] = self.working
         return names
 
     def _shape(self, op: SurfaceOp, type_: TileType | TensorType, operands: Values) -> tuple[int, ...]:
@@ -227,6 +227,10 @@ class Evaluator:
         assert isinstance(type_, TileType | TensorType)
         return array_dtype(type_.dtype)
 
+    def _widened(self, array: Any) -> Any:
+        """Floats in the working type; integers as they are."""
+        return array if is_integer(array.dtype) else array.astype(self.working)
+
     def _window(self, source: Any, offsets: Sequence[int], box: Sequence[int], valid: Sequence[int] | None) -> Any:
         """A copy of a window, undefined outside `valid`; on the host, of memory, a view."""
         data = source.data if isinstance(source, Memory | Cells) else source
@@ -249,8 +253,3 @@ def behaviour_of(op: SurfaceOp) -> Splits:
     behaviour = op.get_trait(Splits)
     assert behaviour is not None, op.name
     return behaviour
-
-
-def _widened(array: Any) -> Any:
-    """Floats in float64; integers as they are."""
-    return array if is_integer(array.dtype) else array.astype(np.float64)

@@ -1,11 +1,11 @@
 """Validation of every pass: the program is run after each of them and compared with what it meant before any."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from cubelane.check.compare import Comparisons, compare
+from cubelane.check.compare import NO_NOISE, Comparisons, compare
 from cubelane.check.execute import run_group, run_reference
 from cubelane.check.kernel_file import Arrays
 from cubelane.ir.diagnostic import Diagnostic
@@ -54,6 +54,7 @@ def validate(
     *,
     rtol: float | None = None,
     atol: float | None = None,
+    noise: Mapping[str, float] = NO_NOISE,
 ) -> list[PassVerdict]:
     """Runs each stage: by the oracle while functions are whole, on the core group once they are split up.
 
@@ -66,7 +67,8 @@ def validate(
             outputs, findings = run.outputs, tuple(run.findings)
         else:
             outputs, findings = run_reference(module, inputs), ()
-        verdict = PassVerdict(name, findings, None if findings else compare(outputs, expected, rtol=rtol, atol=atol))
+        comparison = None if findings else compare(outputs, expected, rtol=rtol, atol=atol, noise=noise)
+        verdict = PassVerdict(name, findings, comparison)
         verdicts.append(verdict)
         if not verdict.good:
             break

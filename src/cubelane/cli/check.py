@@ -55,4 +55,6 @@ def main(argv: list[str]) -> int:
     show_table(BUDGET_HEADER, used)
     for finding in findings:
         report(finding)
+    for note in verdict.notes:
+        print(note)
     return 0 if good else 1

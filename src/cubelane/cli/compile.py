@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
             page = import_module("cubelane.report.page")  # heavy, and seldom asked for
             html = page.render_compiled(compiled, verdict, judge, str(split_name(given.file)[0]), given.seed)
             write_text(Path(given.report), html)
-    show(summary, verdict, given.format, timing, [str(kept) for kept in left_alone(compiled.module)])
+    show(summary, verdict, given.format, timing, [*verdict.notes, *map(str, left_alone(compiled.module))])
     return 0 if verdict.equal else 1
 
 

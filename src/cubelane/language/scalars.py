@@ -36,6 +36,19 @@ def shown(node: ast.AST) -> str:
     return ast.unparse(node) if isinstance(node, ast.expr) else "x"
 
 
+def side(node: ast.AST, number: int) -> str:
+    """The left (0) or right (1) operand of an expression as the user wrote it."""
+    match node:
+        case ast.BinOp():
+            return shown((node.left, node.right)[number])
+        case ast.Compare():
+            return shown((node.left, node.comparators[0])[number])
+        case ast.IfExp():
+            return shown((node.body, node.orelse)[number])
+        case _:
+            return "x"
+
+
 class Arithmetic:
     """Emits scalar arithmetic."""
 
@@ -199,7 +212,7 @@ class Arithmetic:
             raise ParserTypeError(
                 f"{described(lhs)} does not fit {described(rhs)}: nothing is converted between integers and floats",
                 self.emitter.place(node),
-                instead=f"pl.cast(x, pl.{dtype_name(a if is_float(a) else b)})",
+                instead=f"pl.cast({side(node, 1 if is_float(a) else 0)}, pl.{dtype_name(a if is_float(a) else b)})",
             )
         return INDEX if INDEX in (a, b) else promote(a, b)
 

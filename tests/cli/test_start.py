@@ -69,3 +69,9 @@ def test_a_reader_that_leaves_is_no_error(good: Path) -> None:
     done = run("lower", str(good), stdout=writer)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_script_of_the_user_runs_with_the_collector_on(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import gc\nprint(gc.isenabled())\n", encoding="utf-8")
+    assert run("run", str(script)).stdout == "True\n"

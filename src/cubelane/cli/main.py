@@ -36,10 +36,13 @@ def usage() -> str:
 QUICK = frozenset({"lower", "emit", "opt", "ptoas"})
 """Commands that run no code of the user and start no process, so nobody waits to be told that Python ends."""
 
+LONG = frozenset({"tune", "fuzz", "demo", "run"})
+"""Commands that work on many kernels, or on a script of the user: what they drop must not pile up."""
+
 
 def main(argv: list[str] | None = None) -> None:
     """Runs one command and exits with its code; without `argv` that of the process, which then ends."""
-    # A compile makes many small objects and drops them at exit: collecting garbage only costs time here.
+    # A short command makes many small objects and drops them at exit: collecting garbage only costs time here.
     gc.disable()
     arguments = sys.argv[1:] if argv is None else argv
     code = answer(arguments)
@@ -67,9 +70,15 @@ def run_command(name: str, arguments: list[str]) -> int:
     """Runs one command inside the error boundary; gives its exit code."""
     # loaded here, with the collector off: it brings xDSL, whose hundred thousand objects would be searched for garbage
     boundary = import_module("cubelane.cli.boundary")
-    module = f"cubelane.cli.{name}"
-    as_json = boundary.wants_json(name, arguments)
-    return boundary.guarded(lambda: import_module(module).main(arguments), as_json=as_json)
+
+    def command() -> int:
+        main = import_module(f"cubelane.cli.{name}").main
+        if name in LONG:
+            gc.freeze()
+            gc.enable()
+        return main(arguments)
+
+    return boundary.guarded(command, as_json=boundary.wants_json(name, arguments))
 
 
 def leave(code: int) -> NoReturn:

@@ -1,6 +1,5 @@
 """A run of many random kernels: blocks of numbers, tallies, findings, a state that the next run goes on from."""
 
-import gc
 import json
 import random
 import signal
@@ -112,7 +111,6 @@ def run_block(block: Block) -> BlockResult:
             result.coverage += coverage.covered(outcome.source)
         if outcome.findings:
             result.failures.append(Failure(number, kernel, outcome.findings[0]))
-    gc.collect()  # a command may have switched it off
     return result
 
 

@@ -13,7 +13,10 @@ from tests.pto_text.texts import run_text
 
 CASES = [row for row in ROWS if row.values[1] == "tile"]
 
-WITHOUT = {"tile.create", "tile.random", "tile.sin", "tile.cos", "tile.aiv_shard", "tile.aic_gather"}
+WITHOUT = {
+    *("tile.create", "tile.random", "tile.sin", "tile.cos", "tile.aiv_shard", "tile.aic_gather"),
+    *("tile.batch_matmul", "tile.batch_matmul_acc"),
+}
 """Ops that print nothing, are expanded before, or have no form."""
 
 

@@ -252,6 +252,26 @@ class Composite(OpTrait):
 
 
 @dataclass(frozen=True)
+class Broadcasts(OpTrait):
+    """The op spreads a row or a column among its `operands`, which the machine does not (spec/front.md 2.3).
+
+    `expands` ends the names of the ops that work on a tile and one column or row (`row_expand_add`); None where there
+    are none. `commutes` says that the operands may change places.
+    """
+
+    operands: tuple[str, str] = ("lhs", "rhs")
+    expands: str | None = None
+    commutes: bool = False
+
+
+@dataclass(frozen=True)
+class PerMatrix(OpTrait):
+    """The machine knows one matrix only: the op (by IR name) that does one matrix of a batch (spec/front.md 3.6)."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class TileForm(OpTrait):
     """The tile-level op (by IR name) that a tensor-level op becomes when nothing special applies."""
 

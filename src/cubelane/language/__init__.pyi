@@ -169,6 +169,18 @@ def bar_m() -> None:
 def bar_v() -> None:
     """Waits for the vector pipe of a lane."""
 
+def batch_matmul(lhs: Value, rhs: Value, out_dtype: DataType | None = None, a_trans: bool | None = None, b_trans: bool | None = None, c_matrix_nz: bool | None = None) -> Value:
+    """The products of two batches of matrices; the leading axes broadcast. One product each, written out.
+
+    The product of [M, K] and [K, N], or of their transposes; accumulates in FP32 (INT32 for integers).
+    """
+
+def batch_matmul_acc(acc: Value, lhs: Value, rhs: Value, init_cond: Value | float | None = None, a_trans: bool | None = None, b_trans: bool | None = None) -> Value:
+    """Adds the products of two batches to a batch of accumulators, in place; `init_cond` true overwrites instead.
+
+    Adds a product to an accumulator of FP32 (floats) or INT32 (integers).
+    """
+
 def cast(tile: Value, target_type: DataType, mode: str = 'round') -> Value:
     """Converts every cell to another element type; `mode` says how it rounds (spec/front.md 2.3).
 
@@ -1171,6 +1183,14 @@ class tile:
     @staticmethod
     def assemble(target: Value, source: Value, offsets: Sequence[Value | int]) -> Value:
         """The target tile with the source written into the window at `offsets`."""
+
+    @staticmethod
+    def batch_matmul(lhs: Value, rhs: Value) -> Value:
+        """The products of two batches of matrices; the leading axes broadcast. One product each, written out."""
+
+    @staticmethod
+    def batch_matmul_acc(acc: Value, lhs: Value, rhs: Value, init_cond: Value | float | None = None) -> Value:
+        """Adds the products of two batches to a batch of accumulators, in place; `init_cond` true overwrites instead."""
 
     @staticmethod
     def cast(tile: Value, target_type: DataType, mode: str = 'round') -> Value:

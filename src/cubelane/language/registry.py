@@ -82,8 +82,6 @@ REFUSED: dict[str, tuple[str, str]] = {
     "cacheinvalid": _CACHE,
     "create_l1": ("makes a buffer by hand", "pl.create_tile(shape, dtype=..., target_memory=pl.Mem.Mat)"),
     "expand_clone": ("has no form on chip", "pl.row_expand or pl.col_expand"),
-    "batch_matmul": ("is a product of tensors with three axes", "pl.matmul of tensors"),
-    "batch_matmul_acc": ("is a product of tensors with three axes", "pl.matmul of tensors, and pl.add"),
     "alloc": ("stands in printed programs only, annotated with pl.Ptr", "pl.create_tile(...)"),
 }
 """Operations of the reference that are refused by name: why, and what to write instead (spec/front.md 2.6, 2.7)."""

@@ -22,6 +22,7 @@ __all__ = [
     "simplify",
     "skew_cross_core_pipeline",
     "split_vector_kernel",
+    "spread_broadcasts",
     "stamp_tfree_split",
 ]
 
@@ -44,6 +45,11 @@ def lower_composite_ops() -> Pass:
 def flatten_tile_nd_to_2d() -> Pass:
     """Tiles of more than two axes become two-dimensional."""
     return pass_named("flatten-tile-nd-to-2d")
+
+
+def spread_broadcasts() -> Pass:
+    """Rows and columns beside a tile are spread by the ops that the machine has for it."""
+    return pass_named("spread-broadcasts")
 
 
 def legalize_tile_cast() -> Pass:

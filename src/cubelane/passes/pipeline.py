@@ -95,6 +95,7 @@ PASSES: tuple[Pass, ...] = (
     _pass("convert-tensor-to-tile", requires=(SSA, OUTLINED), produces=(*_TILE, REGIONS)),
     _pass("lower-composite-ops", requires=_TILE, produces=_TILE),
     _pass("flatten-tile-nd-to-2d", requires=_TILE, produces=(*_TILE, FLAT)),
+    _pass("spread-broadcasts", requires=(*_TILE, FLAT), produces=(*_TILE, FLAT)),
     _pass("legalize-tile-cast", requires=(*_TILE, FLAT), produces=(CASTS,)),
     _pass("auto-tile-matmul-l0", requires=(*_TILE, FLAT), produces=(*_TILE, FLAT)),
     _pass("simplify", requires=(SSA,), produces=(SSA,)),

@@ -27,11 +27,15 @@ def same_as(tile: TileType, **changes: object) -> TileType:
 
 def broadcast(lhs: TileType, rhs: TileType) -> tuple[int, ...]:
     """NumPy broadcasting of two physical shapes."""
-    rank = max(len(lhs.shape), len(rhs.shape))
-    a = (1,) * (rank - len(lhs.shape)) + lhs.shape
-    b = (1,) * (rank - len(rhs.shape)) + rhs.shape
+    return broadcast_extents(lhs.shape, rhs.shape)
+
+
+def broadcast_extents(lhs: tuple[int, ...], rhs: tuple[int, ...]) -> tuple[int, ...]:
+    """NumPy broadcasting of two lists of extents."""
+    rank = max(len(lhs), len(rhs))
+    a, b = (1,) * (rank - len(lhs)) + lhs, (1,) * (rank - len(rhs)) + rhs
     if any(x != y and 1 not in (x, y) for x, y in zip(a, b, strict=True)):
-        raise wrong(f"the shapes {list(lhs.shape)} and {list(rhs.shape)} do not fit together", code="wrong-shape")
+        raise wrong(f"the shapes {list(lhs)} and {list(rhs)} do not fit together", code="wrong-shape")
     return tuple(max(x, y) for x, y in zip(a, b, strict=True))
 
 

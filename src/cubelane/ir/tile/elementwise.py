@@ -12,6 +12,7 @@ from xdsl.traits import OpTrait, Pure
 from cubelane.ir.surface import Bound, Kind, Parameter, a_scalar, a_value, keyword
 from cubelane.ir.tile.base import TileOp, broadcast_result, need_dtype, same_as, wrong
 from cubelane.ir.traits import (
+    Broadcasts,
     Cost,
     CostClass,
     Meaning,
@@ -66,6 +67,7 @@ class TableOp(TileOp):
 
     INTEGER_ONLY: ClassVar[bool] = False
     INDEX_RESULT: ClassVar[bool] = False
+    BROADCASTS: ClassVar[bool] = False
 
 
 class UnaryOp(TableOp):
@@ -216,6 +218,8 @@ class Row(NamedTuple):
     ins: tuple[str, ...] | None = None
     optional_tmp: bool = False
     """Whether a call may name a scratch tile `tmp` last."""
+    broadcasts: Broadcasts | None = None
+    """How a row or a column beside a tile is spread."""
 
 
 _SLOW = CostClass.VECTOR_SLOW
@@ -230,16 +234,16 @@ UNARY = (
 )
 
 BINARY = (
-    Row("add", "{lhs} + {rhs}", "pto.tadd"),
-    Row("sub", "{lhs} - {rhs}", "pto.tsub"),
-    Row("mul", "{lhs} * {rhs}", "pto.tmul"),
-    Row("maximum", "np.maximum({lhs}, {rhs})", "pto.tmax"),
-    Row("minimum", "np.minimum({lhs}, {rhs})", "pto.tmin"),
-    Row("fmod", "np.fmod({lhs}, {rhs})", "pto.tfmod", cost=_SLOW),
-    Row("and_", "{lhs} & {rhs}", "pto.tand", integer_only=True),
-    Row("or_", "{lhs} | {rhs}", "pto.tor", integer_only=True),
-    Row("shl", "{lhs} << {rhs}", "pto.tshl", integer_only=True),
-    Row("shr", "{lhs} >> {rhs}", "pto.tshr", integer_only=True),
+    Row("add", "{lhs} + {rhs}", "pto.tadd", broadcasts=Broadcasts(expands="add", commutes=True)),
+    Row("sub", "{lhs} - {rhs}", "pto.tsub", broadcasts=Broadcasts(expands="sub")),
+    Row("mul", "{lhs} * {rhs}", "pto.tmul", broadcasts=Broadcasts(expands="mul", commutes=True)),
+    Row("maximum", "np.maximum({lhs}, {rhs})", "pto.tmax", broadcasts=Broadcasts(expands="max", commutes=True)),
+    Row("minimum", "np.minimum({lhs}, {rhs})", "pto.tmin", broadcasts=Broadcasts(expands="min", commutes=True)),
+    Row("fmod", "np.fmod({lhs}, {rhs})", "pto.tfmod", cost=_SLOW, broadcasts=Broadcasts()),
+    Row("and_", "{lhs} & {rhs}", "pto.tand", integer_only=True, broadcasts=Broadcasts()),
+    Row("or_", "{lhs} | {rhs}", "pto.tor", integer_only=True, broadcasts=Broadcasts()),
+    Row("shl", "{lhs} << {rhs}", "pto.tshl", integer_only=True, broadcasts=Broadcasts()),
+    Row("shr", "{lhs} >> {rhs}", "pto.tshr", integer_only=True, broadcasts=Broadcasts()),
 )
 
 SCALAR = (
@@ -342,6 +346,8 @@ def _declare(
         scratch=("tmp",) if "tmp" in tiles or row.optional_tmp else (),
         ins=row.ins,
     )
+    if row.broadcasts is not None:
+        traits.append(row.broadcasts)
     body: dict[str, Any] = {"__doc__": base.__doc__, "__module__": __name__, "name": f"tile.{ir_name}"}
     body["traits"] = traits_def(*traits)
     if row.optional_tmp:

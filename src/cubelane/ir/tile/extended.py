@@ -3,8 +3,8 @@
 A row of a table is an op, as in `elementwise`; the shapes of calls that no table there has come first.
 """
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, cast
 
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
@@ -12,7 +12,7 @@ from cubelane.ir.surface import Bound, Parameter, a_scalar, a_value
 from cubelane.ir.tile.angles import COSINE, SINE
 from cubelane.ir.tile.base import TileOp, broadcast_result, need_dtype, same_as, wrong
 from cubelane.ir.tile.elementwise import TableOp, UnaryOp, vector_traits
-from cubelane.ir.traits import Composite, CostClass, Split, Step
+from cubelane.ir.traits import Broadcasts, Composite, CostClass, Split, Step
 from cubelane.ir.types import DTYPES, MemorySpace, TileType, dtype_name, in_words, is_float
 
 VEC = MemorySpace.VEC
@@ -39,6 +39,7 @@ def _need_integers(op: type[TableOp], tile: TileType) -> None:
 class ScratchBinaryOp(TableOp):
     """A function of two cells that needs a scratch tile `tmp` of the element type of `lhs`."""
 
+    BROADCASTS: ClassVar[bool] = True
     lhs = operand_def(TileType)
     rhs = operand_def(TileType)
     tmp = operand_def(TileType)
@@ -256,16 +257,18 @@ def _declare(base: type[TableOp], row: Row, axis: int | None = None) -> type[Til
         axis=axis,
         scratch=("tmp",) if "tmp" in tiles else (),
     )
+    if base.BROADCASTS:
+        traits.append(Broadcasts())
     if row.steps:
         traits.append(Composite(row.steps))
-    body = {
+    body: dict[str, Any] = {
         "__doc__": base.__doc__,
         "__module__": __name__,
         "name": f"tile.{row.spelling}",
         "traits": traits_def(*traits),
     }
-    title: Callable[[str], str] = str.title
-    op = irdl_op_definition(type("".join(map(title, row.spelling.split("_"))) + "Op", (base,), body))
+    words = (word.title() for word in row.spelling.split("_"))
+    op = cast(type[TableOp], irdl_op_definition(type("".join(words) + "Op", (base,), body)))
     op.SPELLING = row.spelling
     op.INTEGER_ONLY = row.integer_only
     return op

@@ -7,11 +7,15 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from cubelane.ir.surface import Bound, Kind, Parameter, a_scalar, a_value, keyword
 from cubelane.ir.tile.base import TileOp, broadcast_result, same_as
 from cubelane.ir.tile.elementwise import vector_traits
-from cubelane.ir.traits import Split
+from cubelane.ir.traits import Broadcasts, Split
 from cubelane.ir.types import DTYPES, DYNAMIC, MemorySpace, TileType
 
 VEC = MemorySpace.VEC
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+
+
+WIDEST = "({lhs_valid} if np.shape({lhs}) == {shape} else {rhs_valid} if np.shape({rhs}) == {shape} else {shape})"
+"""The valid extent of the operand that has the shape of the result."""
 
 
 def _mask_type(tile: TileType) -> TileType:
@@ -44,13 +48,13 @@ class CompareOp(TileOp):
             valid="({lhs_valid}[0], ({lhs_valid}[1] + 7) // 8)",
             packed=("result",),
             facts=(("cmp_type", "cmpMode"),),
-        )
+        ),
+        Broadcasts(),
     )
 
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
-        broadcast_result(call)
-        return _mask_type(call.tile("lhs"))
+        return _mask_type(broadcast_result(call))
 
 
 @irdl_op_definition
@@ -106,9 +110,10 @@ class SelectOp(TileOp):
             tiles=("mask", "lhs", "rhs", "tmp"),
             row_major=True,
             scratch=("tmp",),
-            valid="{lhs_valid}",
+            valid=WIDEST,
             packed=("mask",),
-        )
+        ),
+        Broadcasts(),
     )
 
     @classmethod

@@ -6,13 +6,14 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_d
 from xdsl.traits import OpTrait, Pure
 
 from cubelane.ir.surface import Bound, Kind, Parameter, a_value
-from cubelane.ir.tile.base import TileOp, need_rank, wrong
+from cubelane.ir.tile.base import TileOp, broadcast_extents, need_rank, wrong
 from cubelane.ir.traits import (
     Cost,
     CostClass,
     InPlace,
     Meaning,
     OnCube,
+    PerMatrix,
     PtoSpelling,
     Spaces,
     Split,
@@ -45,13 +46,26 @@ def product_type(lhs: TileType, rhs: TileType) -> TileType:
     return TileType.make((lhs.shape[0], rhs.shape[1]), dtype, ACC, (lhs.valid[0], rhs.valid[1]))
 
 
-def matrix_traits(meaning: str, pto: str, inputs: dict[str, tuple[MemorySpace, ...]]) -> list[OpTrait]:
+ONE_PRODUCT = "({lhs_valid}[0], {rhs_valid}[1])"
+"""The valid extent of a product: the rows of the left operand, the columns of the right one."""
+
+
+def accumulated_type(acc: TileType, product: TileType) -> TileType:
+    """The accumulator after a product was added to it; refuses a product of another shape or element type."""
+    if acc.shape != product.shape or acc.dtype != product.dtype:
+        raise wrong(f"the accumulator is {in_words(acc)}, the product {in_words(product)}", code="wrong-shape")
+    return TileType.make(acc.shape, acc.dtype, ACC, acc.valid)
+
+
+def matrix_traits(
+    meaning: str, pto: str | None, inputs: dict[str, tuple[MemorySpace, ...]], valid: str = ONE_PRODUCT
+) -> list[OpTrait]:
     """The traits of a matrix op."""
     return [
         Pure(),
         OnCube,
         Splits(Split.CUBE),
-        Meaning(meaning, valid="({lhs_valid}[0], {rhs_valid}[1])"),
+        Meaning(meaning, valid),
         PtoSpelling(pto),
         Cost(CostClass.MATMUL),
         Spaces(ACC, inputs),
@@ -103,13 +117,7 @@ class MatmulAccOp(TileOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
-        acc, product = call.tile("acc"), product_type(call.tile("lhs"), call.tile("rhs"))
-        if acc.shape != product.shape or acc.dtype != product.dtype:
-            raise wrong(
-                f"the accumulator is {in_words(acc)}, the product {in_words(product)}",
-                code="wrong-shape",
-            )
-        return TileType.make(acc.shape, acc.dtype, ACC, acc.valid)
+        return accumulated_type(call.tile("acc"), product_type(call.tile("lhs"), call.tile("rhs")))
 
 
 @irdl_op_definition
@@ -193,13 +201,7 @@ class GemvAccOp(TileOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
-        acc, product = call.tile("acc"), row_product_type(call.tile("lhs"), call.tile("rhs"))
-        if acc.shape != product.shape or acc.dtype != product.dtype:
-            raise wrong(
-                f"the accumulator is {in_words(acc)}, the product {in_words(product)}",
-                code="wrong-shape",
-            )
-        return TileType.make(acc.shape, acc.dtype, ACC, acc.valid)
+        return accumulated_type(call.tile("acc"), row_product_type(call.tile("lhs"), call.tile("rhs")))
 
 
 @irdl_op_definition
@@ -232,4 +234,84 @@ class GemvBiasOp(TileOp):
         return product
 
 
-MATRIX_OPS: tuple[type[TileOp], ...] = (MatmulOp, MatmulAccOp, MatmulBiasOp, GemvOp, GemvAccOp, GemvBiasOp)
+def matrix_of(tile: TileType) -> TileType:
+    """One matrix of a batch: the last two axes."""
+    return tile if len(tile.shape) == 2 else tile.replaced(shape=tile.shape[-2:], valid=tile.valid[-2:])
+
+
+def batch_type(lhs: TileType, rhs: TileType) -> TileType:
+    """[.., M, K] times [.., K, N]: an accumulator [.., M, N]; the leading axes broadcast as in NumPy."""
+    for name, tile in (("lhs", lhs), ("rhs", rhs)):
+        if len(tile.shape) < 2:
+            raise wrong(f"`{name}` must have two axes or more, it has the shape {list(tile.shape)}", code="wrong-shape")
+        if tile.valid[:-2] != tile.shape[:-2]:
+            raise wrong(
+                f"all matrices of `{name}` {list(tile.shape)} must be valid, it is valid for {list(tile.valid)}",
+                code="wrong-shape",
+            )
+    one = product_type(matrix_of(lhs), matrix_of(rhs))
+    leading = broadcast_extents(lhs.shape[:-2], rhs.shape[:-2])
+    return TileType.make((*leading, *one.shape), one.dtype, ACC, (*leading, *one.valid))
+
+
+BATCH_VALID = "(*{shape}[:-2], {lhs_valid}[-2], {rhs_valid}[-1])"
+
+
+@irdl_op_definition
+class BatchMatmulOp(TileOp):
+    """The products of two batches of matrices; the leading axes broadcast. One product each, written out."""
+
+    name = "tile.batch_matmul"
+    SPELLING: ClassVar[str] = "batch_matmul"
+    lhs = operand_def(TileType)
+    rhs = operand_def(TileType)
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (a_value("lhs"), a_value("rhs"))
+    traits = traits_def(
+        *matrix_traits("matmul({lhs}, {rhs})", None, {"lhs": (LEFT,), "rhs": (RIGHT,)}, BATCH_VALID),
+        PerMatrix("tile.matmul"),
+    )
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        return batch_type(call.tile("lhs"), call.tile("rhs"))
+
+
+@irdl_op_definition
+class BatchMatmulAccOp(TileOp):
+    """Adds the products of two batches to a batch of accumulators, in place; `init_cond` true overwrites instead."""
+
+    name = "tile.batch_matmul_acc"
+    SPELLING: ClassVar[str] = "batch_matmul_acc"
+    acc = operand_def(TileType)
+    lhs = operand_def(TileType)
+    rhs = operand_def(TileType)
+    init_cond = opt_operand_def()
+    result = result_def(TileType)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = MatmulAccOp.PARAMETERS
+    traits = traits_def(
+        *matrix_traits(
+            "accumulate({acc}, {lhs}, {rhs}, {init_cond})",
+            None,
+            {"acc": (ACC,), "lhs": (LEFT,), "rhs": (RIGHT,)},
+            "{acc_valid}",
+        ),
+        InPlace("acc"),
+        PerMatrix("tile.matmul_acc"),
+    )
+
+    @classmethod
+    def result_type(cls, call: Bound) -> TileType:
+        return accumulated_type(call.tile("acc"), batch_type(call.tile("lhs"), call.tile("rhs")))
+
+
+MATRIX_OPS: tuple[type[TileOp], ...] = (
+    MatmulOp,
+    MatmulAccOp,
+    MatmulBiasOp,
+    GemvOp,
+    GemvAccOp,
+    GemvBiasOp,
+    BatchMatmulOp,
+    BatchMatmulAccOp,
+)

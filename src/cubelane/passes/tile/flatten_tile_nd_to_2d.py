@@ -1,7 +1,7 @@
 """FlattenTileNdTo2D: a tile [d0, .., dk] of more than two axes becomes [d0 * .. * d(k-1), dk] (spec/front.md 3.6).
 
-Windows that are whole in all but one of the folded axes stay windows; others are refused. A transpose gets its scratch
-tile here.
+Batched products are written out first, with what is beside them (`unroll_batches`). Windows that are whole in all but
+one of the folded axes stay windows; others are refused. A transpose gets its scratch tile here.
 """
 
 from collections.abc import Sequence
@@ -28,6 +28,7 @@ from cubelane.ir.types import DYNAMIC, TensorType, TileType
 from cubelane.ir.walk import ops_in
 from cubelane.passes.tile.forward import ForwardRewrite
 from cubelane.passes.tile.placement import base_name, build, insert, replace
+from cubelane.passes.tile.unroll_batches import unroll_batches
 
 
 def flat(extents: Sequence[int]) -> tuple[int, int]:
@@ -254,5 +255,7 @@ class FlattenTileNdTo2D(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions_of(op):
-            if kind_of(function).in_core and needs_flattening(function):
-                Flattening(function).run(function.body.block)
+            if kind_of(function).in_core:
+                unroll_batches(function)
+                if needs_flattening(function):
+                    Flattening(function).run(function.body.block)

@@ -14,14 +14,13 @@ from cubelane.ir.surface import Kind, Parameter, SurfaceOp
 from cubelane.ir.tile import Tile
 from cubelane.ir.tile import elementwise as vector
 from cubelane.ir.tile.making import CreateOp, FullOp
-from cubelane.ir.tile.matrix import MatmulAccOp, MatmulOp
+from cubelane.ir.tile.matrix import BatchMatmulAccOp, BatchMatmulOp, MatmulAccOp, MatmulOp
 from cubelane.ir.tile.movement import LoadOp, ReadOp, StoreOp, WriteOp
 from cubelane.ir.tile.padding import FillPadOp
 from cubelane.ir.tile.shaping import AssembleOp, ReshapeOp, SliceOp
 from cubelane.ir.traits import Split, Splits, TileForm, trait_of, trait_of_class
 from cubelane.ir.types import MemorySpace, Pad, TensorType, TileType, promote
 from cubelane.passes.tile.convert_tensor_to_tile.accumulators import Accumulators, is_zero
-from cubelane.passes.tile.convert_tensor_to_tile.batch import Batch
 from cubelane.passes.tile.convert_tensor_to_tile.operands import Operands, is_matmul_operand, keeps_matrix, wanted_by
 from cubelane.passes.tile.placement import Constants, base_name, build, replace
 
@@ -69,9 +68,9 @@ def tensor_of(value: SSAValue) -> TensorType:
     return value.type
 
 
-def is_batch(value: SSAValue) -> bool:
-    """Whether a tensor or tile is a batch of matrices."""
-    return isinstance(value.type, TensorType | TileType) and len(value.type.shape) > 2
+def is_batch(op: gm.MatmulOp | gm.MatmulAccOp) -> bool:
+    """Whether an op multiplies batches of matrices."""
+    return any(len(value.type.shape) > 2 for value in (op.lhs, op.rhs) if isinstance(value.type, TensorType | TileType))
 
 
 def tile_name(op: Operation) -> str:
@@ -322,11 +321,9 @@ class Rules:
 
     def matmul(self, op: gm.MatmulOp) -> None:
         """A product; its operands are loaded to L1 right before it."""
-        if any(is_batch(value) for value in (op.lhs, op.rhs)):
-            replace(op, Batch(op, self.operands, self.constants).product(tile_name(op)))
-            return
         lhs, rhs = self._factors(op)
-        product = build(MatmulOp, op, tile_name(op), {"lhs": lhs, "rhs": rhs})
+        kind = BatchMatmulOp if is_batch(op) else MatmulOp
+        product = build(kind, op, tile_name(op), {"lhs": lhs, "rhs": rhs})
         dtype = tensor_of(op.result).dtype
         if tile_of(product).dtype != dtype and not self._narrows_at_stores(op.result, dtype):
             product = self._cast(op, product, dtype)
@@ -350,22 +347,14 @@ class Rules:
 
     def matmul_acc(self, op: gm.MatmulAccOp) -> None:
         """A product added to an accumulator; to one of zeros it is the product itself."""
-        if any(is_batch(value) for value in (op.lhs, op.rhs)):
-            raise refuse(
-                op,
-                "`pl.matmul_acc` adds to one matrix, its operands have more than two axes",
-                "a batch of accumulators is a loop over its matrices",
-                instead="for b in pl.range(B): with the operands pl.reshape(pl.slice(x, [1, M, K], [b, 0, 0]), [M, K])",
-                code="batched-matmul",
-            )
         lhs, rhs = self._factors(op)
         acc = self.operands.tile(op.acc, op)
         if is_zero(acc):
-            replace(op, build(MatmulOp, op, tile_name(op), {"lhs": lhs, "rhs": rhs}))
+            replace(op, build(BatchMatmulOp if is_batch(op) else MatmulOp, op, tile_name(op), {"lhs": lhs, "rhs": rhs}))
             return
         first = self.accumulators.first_trip(op, acc)
         arguments = {"acc": op.acc if first else acc, "lhs": lhs, "rhs": rhs, "init_cond": first}
-        replace(op, build(MatmulAccOp, op, tile_name(op), arguments))
+        replace(op, build(BatchMatmulAccOp if is_batch(op) else MatmulAccOp, op, tile_name(op), arguments))
 
 
 def kind_splits(kind: type[SurfaceOp]) -> Splits:

@@ -22,7 +22,8 @@ WORDS = """
  pl.program pl.function pl.Tensor[[8,8],pl.FP32] pl.Scalar[pl.INDEX] pl.range( pl.at( pl.pipeline(
 pl.tile.load( pl.tile.store( pl.matmul( pl.split_aiv(2,mode= pl.SplitMode.UP_DOWN init_values=( pl.yield_(
 pl.while_( pl.cond( for while if else: break continue return with class def scf.for scf.if func.func module
-pto.mad !pto.ptr<f32,gm> #pto.pipe<PIPE_V>
+pto.mad !pto.ptr<f32,gm> #pto.pipe<PIPE_V> !pto.mask<b32> !pto.tile_buf<vec,8x8xf32> #pto.kernel_kind<cube> pto.vlds
+iter_args( dense<1> loc("x":1:2) @"a\\22" "\\C3\\9F" ß é １ 𝔘 {a=1} affine_map<(d0)->(d0)>
 """.split()
 
 
@@ -47,7 +48,10 @@ def pto(data: bytes) -> None:
         assert str(problem)
         return
     printed = print_pto(program)
-    assert print_pto(read_pto(printed, "kernel.pto")) == printed
+    again = read_pto(printed, "kernel.pto")
+    assert print_pto(again) == printed and again.is_structurally_equivalent(program), printed
+    full = print_pto(program, full=True)
+    assert print_pto(read_pto(full, "kernel.pto")) == printed, full
 
 
 def seeds(kind: str) -> list[str]:
@@ -71,7 +75,8 @@ def main() -> None:
     for number, text in enumerate(seeds(kind)):
         (folder / f"seed-{number}").write_text(text, encoding="utf-8")
     words = ROOT / ".cubelane" / "parser-words.dict"
-    words.write_text("".join(f'"{w}"\n' for w in WORDS if '"' not in w), encoding="utf-8")
+    escaped = ("".join(f"\\x{byte:02x}" for byte in word.encode()) for word in WORDS)
+    words.write_text("".join(f'"{word}"\n' for word in escaped), encoding="utf-8")
     options = [f"-dict={words}", f"-artifact_prefix={ROOT / '.cubelane'}/", "-max_len=20000", "-timeout=60"]
     atheris.Setup([sys.argv[0], str(folder), *options, *sys.argv[2:]], dsl if kind == "dsl" else pto)
     atheris.Fuzz()

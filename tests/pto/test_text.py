@@ -10,7 +10,7 @@ from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
 from cubelane.ir.diagnostic import Diagnostic, Location
-from cubelane.ir.pto.lexer import FrequentLexer
+from cubelane.ir.lexer import FrequentLexer
 from cubelane.ir.pto.text import parse_pto, print_pto, read_pto
 
 CORPUS = sorted((Path(__file__).parent / "corpus").rglob("*.pto"))

@@ -12,6 +12,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from cubelane.ir.names import value_name
 from cubelane.ptodsl.errors import wrong_type
 from cubelane.ptodsl.tracer import Tracer, tracing
 from cubelane.ptodsl.types import F32, I1, INDEX, ScalarType
@@ -258,7 +259,7 @@ class _Carried:
     def _bind(self, kinds: dict[int, Any], arguments: Sequence[SSAValue]) -> None:
         values = list(self.before)
         for i, argument in zip(kinds, arguments, strict=True):
-            argument.name_hint = self.names[i]
+            argument.name_hint = value_name(self.names[i])
             values[i] = wrap(argument)
         for i, name in enumerate(self.names):
             if values[i] is UNBOUND:
@@ -388,7 +389,7 @@ class For:
         self._block = Block(arg_types=[IndexType(), *kinds])
         self.iv = wrap(self._block.args[0])
         for name, argument in zip(self._carried, self._block.args[1:], strict=True):
-            argument.name_hint = name
+            argument.name_hint = value_name(name)
             setattr(self, name, wrap(argument))
         self._scope = tracer.scope(self._block, "a loop")
         self._scope.__enter__()

@@ -11,6 +11,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.names import value_name
 from cubelane.ir.pto.spaces import Space
 from cubelane.ir.pto.text import print_pto, verify_pto
 from cubelane.ptodsl.errors import WrongType, WrongValue, wrong_place, wrong_type, wrong_value
@@ -288,7 +289,7 @@ def _trace_child(
     child = child_module(kernel.spec)
     body = Block(arg_types=types)
     for argument, name in zip(body.args, kernel.parameters, strict=True):
-        argument.name_hint = name
+        argument.name_hint = value_name(name)
     with activated(tracer), tracer.scope(body, "function"):
         result = _run_body(kernel, [wrap(argument) for argument in body.args], constexprs)
         if result is not None:

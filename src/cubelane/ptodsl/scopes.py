@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import FunctionType, StringAttr, UnitAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 
+from cubelane.ir.names import value_name
 from cubelane.ir.pto.attrs import TILEOP_HELPER
 from cubelane.ir.pto.regions import CubeSectionOp, StrictVecScopeOp, VecScopeOp, VectorSectionOp
 from cubelane.ptodsl.errors import user_location, wrong_place, wrong_type, wrong_value
@@ -184,7 +185,7 @@ class TileOp:
     def _trace(self, tracer: Tracer, kinds: tuple[Attribute, ...]) -> FuncOp:
         body = Block(arg_types=kinds)
         for argument, parameter in zip(body.args, self.parameters, strict=True):
-            argument.name_hint = parameter.name
+            argument.name_hint = value_name(parameter.name)
         where = user_location().as_attribute()
         outer, tracer.scopes = tracer.scopes, []
         try:

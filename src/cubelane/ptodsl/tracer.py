@@ -11,8 +11,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from cubelane.ir.pto.clauses import clause_property
+from cubelane.ir.pto.op import problem_of
 from cubelane.ir.pto.table import pto_class
-from cubelane.ptodsl.errors import user_location, wrong_place
+from cubelane.ptodsl.errors import user_location, wrong_place, wrong_value
 from cubelane.ptodsl.spec import KernelModuleSpec
 from cubelane.ptodsl.types import ScalarType
 
@@ -113,6 +114,9 @@ class Tracer:
             properties={**(properties or {}), **clause_property(entries)},
             attributes=attributes or {},
         )
+        problem = problem_of(op)
+        if problem is not None:
+            raise wrong_value(f"{op.name} {problem}", code="invalid-op")
         return list(self.insert(op).results)
 
     def constant(self, number: float, kind: ScalarType) -> SSAValue:

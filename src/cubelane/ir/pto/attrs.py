@@ -1,5 +1,6 @@
 """Attributes of the `pto` dialect (spec/pto.md 4.2)."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,6 +10,7 @@ from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.pto.spaces import Pipe, Space
@@ -23,6 +25,9 @@ SIMT_ENTRY = "pto.simt_entry"
 ENTRY_MARKERS = ("pto.entry", "pto.kernel", "pto.aicore")
 
 
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
+
+
 @dataclass(frozen=True, init=False)
 class WordAttr(ParametrizedAttribute):
     """An enum written `#pto.name<word>`, or `#pto<name word>` as the tile-level printer writes it."""
@@ -30,6 +35,10 @@ class WordAttr(ParametrizedAttribute):
     word: StringAttr
     IN_DIALECT_BRACKETS: ClassVar[bool] = False
     """Whether the tile level writes it in the second way."""
+
+    def verify(self) -> None:
+        if not _WORD.fullmatch(self.word.data):
+            raise VerifyException(f"{self.word.data!r} is no word; #{self.name} takes letters, digits and underscores")
 
     @classmethod
     def legal(cls, word: str) -> str | None:

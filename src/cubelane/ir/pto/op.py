@@ -1,5 +1,6 @@
 """The class behind every entry of the table: operands by name, verification from the declaration."""
 
+import re
 from typing import ClassVar, Self
 
 from xdsl.ir import Operation, SSAValue
@@ -15,6 +16,8 @@ from cubelane.ir.pto.decl import Clause, Effect, OpDecl, Slot
 from cubelane.ir.pto.kinds import KINDS
 from cubelane.ir.pto.slots import arity_problem, fill
 
+_WORD = re.compile(r"%|-?[0-9]+|[A-Za-z_][A-Za-z0-9_$.]*")
+_NUMBER = re.compile(r"-?[0-9]+")
 _EFFECTS: dict[Effect, OpTrait] = {
     Effect.NONE: Pure(),
     Effect.READ: MemoryReadEffect(),
@@ -125,7 +128,10 @@ def _clause_problem(decl: OpDecl, entries: list[list[str]]) -> str | None:
 
 def _entry_problem(clause: Clause, entry: list[str]) -> str | None:
     count = operands_in(entry)
-    words = [word for word in entry[1:] if not word.endswith("%") and "=" not in word and not word.isdigit()]
+    odd = next((part for word in entry[1:] for part in word.split("=") if not _WORD.fullmatch(part)), None)
+    if odd is not None:
+        return f"clause '{clause.name}' takes words and numbers, got {odd!r}"
+    words = [word for word in entry[1:] if not word.endswith("%") and "=" not in word and not _NUMBER.fullmatch(word)]
     unknown = next((word for word in words if word not in clause.words), None)
     if unknown is not None:
         known = ", ".join(clause.words) or "no words"

@@ -176,6 +176,32 @@ def compares_in_width(op: Operation) -> str | None:
     return None if bits == kind.bits else f"compares {bits}-bit elements but gives {kind}"
 
 
+def attribute_one_of(name: str, words: Iterable[str]) -> Rule:
+    """The string attribute `name`, where it is given, is one of `words` in any case."""
+    legal = tuple(words)
+
+    def check(op: Operation) -> str | None:
+        text = op.attributes.get(name, op.properties.get(name))
+        if text is None or (isinstance(text, StringAttr) and text.data.upper() in legal):
+            return None
+        return f"{name} {text} is not one of {', '.join(legal)}"
+
+    return check
+
+
+def _with_widths(*families: str) -> tuple[str, ...]:
+    return tuple(f"{family}_B{bits}" for family in families for bits in (8, 16, 32))
+
+
+LOAD_DISTRIBUTIONS = ("NORM", "BRC_BLK", *_with_widths("BRC", "US", "DS", "UNPK", "E2B"), "UNPK4", "UNPK4_B8")
+STORE_DISTRIBUTIONS = ("NORM", *_with_widths("NORM", "1PT", "PK"), "PK_B64", "PK4", "PK4_B32",
+                       *_with_widths("MRG2CHN", "MRG4CHN"))  # fmt: skip
+PAIR_LOAD_DISTRIBUTIONS = ("BDINTLV", *_with_widths("DINTLV"))
+PAIR_STORE_DISTRIBUTIONS = _with_widths("INTLV")
+ROUNDINGS = ("R", "A", "F", "C", "Z", "O")
+PARTS = tuple(prefix + part for prefix in ("", "PART_") for part in ("EVEN", "ODD", "P0", "P1", "P2", "P3"))
+
+
 _WIDTH_SUFFIX = re.compile(r"(?P<family>\w+?)_B(?P<bits>8|16|32)")
 _OTHER_WIDTH = ("UNPK", "UNPK4", "PK", "PK4")
 

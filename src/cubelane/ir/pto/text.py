@@ -1,7 +1,6 @@
 """Reading and printing PTO modules: every op keeps its place, every mistake becomes a located diagnostic."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from io import StringIO
 from itertools import chain
@@ -9,18 +8,17 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, IntegerAttr, IntegerType, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, i64
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue, TypeAttribute
-from xdsl.parser import Parser, ParserState, UnresolvedOperand
+from xdsl.parser import UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.hints import isa
-from xdsl.utils.lexer import Input
 
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
+from cubelane.ir.placed_parser import PlacedParser
 from cubelane.ir.pto.attrs import ALL_ATTRIBUTES, WordAttr
-from cubelane.ir.pto.lexer import FrequentLexer
 from cubelane.ir.pto.regions import BOUNDARY_ADVICE, REGION_OPS, SectionOp
 from cubelane.ir.pto.spaces import Space
 from cubelane.ir.pto.table import ENTRY_POINTS, op_classes, virtual_class
@@ -105,35 +103,26 @@ _COMMON_TYPE = re.compile(r"(?:!pto\.\w+<[^<>]*>|[su]?i\d+|index|f\d+|bf16)(?![\
 _INTEGER_TYPE = re.compile(r"[su]?i(\d+)")
 
 
-class LocatingParser(Parser):
-    """A parser that gives every op the place where it is written."""
+class LocatingParser(PlacedParser):
+    """Reads PTO text: types from a table, names that end with their region, a diagnostic for every unknown name."""
 
     def __init__(self, context: Context, text: str, file: str) -> None:
         super().__init__(context, text, file)
-        self._parser_state = ParserState(FrequentLexer(Input(text, file)))
         self.names = ScopedNames()
         self.first_use: dict[str, UndefinedValue] = {}
         self.ssa_values = cast(Any, self.names)
-        self._text = text
         self._types: dict[str, TypeAttribute] = {}
-        self._file = StringAttr(file)
-        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
-
-    def place(self, position: int) -> tuple[int, int]:
-        """Line and column of a position, both counted from 1."""
-        line = bisect_right(self._starts, position)
-        return line, position - self._starts[line - 1] + 1
 
     def parse_type(self) -> TypeAttribute:
         """A type. Texts repeat a few types very often, so the text of a type is looked up before it is read."""
         start = self.pos
-        spelled = _COMMON_TYPE.match(self._text, start)
+        spelled = _COMMON_TYPE.match(self.text, start)
         if spelled is None:
             return super().parse_type()
         known = self._types.get(spelled.group())
         if known is None:
             known = super().parse_type()
-            if self._text[start : self.pos].rstrip() == spelled.group():
+            if self.text[start : self.pos].rstrip() == spelled.group():
                 self._types[spelled.group()] = known
             return known
         self._resume_from(spelled.end())
@@ -145,14 +134,6 @@ class LocatingParser(Parser):
         if width is not None and (len(width[1]) > 8 or not 0 < int(width[1]) < 1 << 24):
             self.raise_error("an integer type has 1 to 16777215 bits")
         return super()._parse_optional_integer_or_float_type()
-
-    def parse_operation(self) -> Operation:
-        start = self.pos
-        op = super().parse_operation()
-        if not isinstance(op.location, FileLineColLoc):
-            line, column = self.place(start)
-            op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
-        return op
 
     def resolve_operand(self, operand: UnresolvedOperand, type: Attribute) -> SSAValue:
         """An operand of a host op. A name of a region that ended can never become visible again."""
@@ -166,7 +147,7 @@ class LocatingParser(Parser):
     def undefined(self, error: UndefinedValue) -> Diagnostic:
         """The diagnostic for a value that is not visible: defined in a region that ended, or nowhere."""
         name = error.span.text.lstrip("%")
-        where = Location(self._file.data, *self.place(error.span.start))
+        where = Location(self.file.data, *self.place(error.span.start))
         value = self.names.ever.get(name)
         definition = None if value is None else value.owner
         region = definition.parent_op() if isinstance(definition, Operation) else None
@@ -187,8 +168,8 @@ class LocatingParser(Parser):
         known = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
         if known is not None:
             return known
-        line, column = self.place(self._text.rfind(name, 0, self.pos))
-        raise _unknown_op(name, Location(self._file.data, line, column))
+        line, column = self.place(self.text.rfind(name, 0, self.pos))
+        raise _unknown_op(name, Location(self.file.data, line, column))
 
 
 def _unknown_op(name: str, location: Location) -> Diagnostic:

@@ -1,5 +1,6 @@
 """Types of the `pto` dialect (spec/pto.md 4.1). Printed canonically: new space names, only non-default fields."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -142,12 +143,19 @@ class VregType(ParametrizedAttribute, TypeAttribute):
             printer.print_attribute(self.element)
 
 
+GRANULARITIES = ("b8", "b16", "b32")
+
+
 @irdl_attr_definition
 class MaskType(ParametrizedAttribute, TypeAttribute):
     """`!pto.mask<b8|b16|b32>`: a predicate register at one granularity."""
 
     name = "pto.mask"
     granularity: StringAttr
+
+    def verify(self) -> None:
+        if self.granularity.data not in GRANULARITIES:
+            raise VerifyException(f"mask granularity {self.granularity.data!r} is not one of b8, b16, b32")
 
     @property
     def bits(self) -> int:
@@ -158,7 +166,7 @@ class MaskType(ParametrizedAttribute, TypeAttribute):
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             word = parser.parse_identifier()
-            if word not in ("b8", "b16", "b32"):
+            if word not in GRANULARITIES:
                 parser.raise_error(f"unknown mask granularity '{word}'; expected b8, b16 or b32")
             return (StringAttr(word),)
 
@@ -240,6 +248,14 @@ def virtual_type(name: str) -> type[VirtualType]:
     return irdl_attr_definition(type("VirtualType", (VirtualType,), {"name": name}))
 
 
+def _shape(parser: AttrParser) -> tuple[Sequence[int], Attribute]:
+    """`8x16xf32`: one extent at least, and the element type."""
+    dims, element = parser.parse_ranked_shape()
+    if not dims:
+        parser.raise_error(f"a shape has an extent for each axis, such as 8x16x{element}; got {element} alone")
+    return dims, element
+
+
 def _print_dims(dims: Sequence[int]) -> str:
     return "x".join("?" if dim == DYNAMIC_INDEX else str(dim) for dim in dims)
 
@@ -254,7 +270,7 @@ class View(ParametrizedAttribute, TypeAttribute):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
-            dims, element = parser.parse_ranked_shape()
+            dims, element = _shape(parser)
         return (ArrayAttr([IntAttr(dim) for dim in dims]), element)
 
     def print_parameters(self, printer: Printer) -> None:
@@ -277,6 +293,7 @@ class PartitionViewType(View):
     name = "pto.partition_tensor_view"
 
 
+_FIELD = re.compile(r"[a-z_]+=(?:\?|-?[0-9]+|[A-Za-z_][A-Za-z0-9_$.]*)")
 LAYOUT_FIELDS = ("blayout", "slayout", "fractal", "pad", "compact")
 LAYOUT_DEFAULTS = {"blayout": "row_major", "slayout": "none_box", "fractal": "512", "pad": "0", "compact": "0"}
 
@@ -290,6 +307,11 @@ class TileFields(ParametrizedAttribute, TypeAttribute):
     valid: ArrayAttr[IntAttr]
     element: Attribute
     layout: ArrayAttr[StringAttr]
+
+    def verify(self) -> None:
+        for text in self.layout:
+            if not _FIELD.fullmatch(text.data):
+                raise VerifyException(f"{text.data!r} is no field of a tile; one is written name=word or name=number")
 
     @property
     def space(self) -> Space:
@@ -308,7 +330,7 @@ class TileFields(ParametrizedAttribute, TypeAttribute):
     def _parse_short(cls, parser: AttrParser) -> Sequence[Attribute]:
         space = _space_word(parser)
         parser.parse_punctuation(",")
-        dims, element = parser.parse_ranked_shape()
+        dims, element = _shape(parser)
         valid, fields = dims, dict[str, str]()
         while parser.parse_optional_punctuation(","):
             key = parser.parse_identifier()

@@ -2,6 +2,13 @@
 
 from cubelane.ir.pto.decl import Effect, OpDecl, Role, Rule, declare
 from cubelane.ir.pto.rules import (
+    LOAD_DISTRIBUTIONS,
+    PAIR_LOAD_DISTRIBUTIONS,
+    PAIR_STORE_DISTRIBUTIONS,
+    PARTS,
+    ROUNDINGS,
+    STORE_DISTRIBUTIONS,
+    attribute_one_of,
     compares_in_width,
     converts,
     distribution_width,
@@ -126,8 +133,21 @@ SELECT = [
     _micro("vselrv2", "src:vreg index:vreg -> result:vreg", lanes="src[index]"),
 ]
 CONVERT = [
-    _micro("vcvt", "src:vreg mask:mask? -> result:vreg", converts),
-    _micro("vtrc", "src:vreg mask:mask? -> result:vreg", strings=("rnd",), lanes="trunc(src)"),
+    _micro(
+        "vcvt",
+        "src:vreg mask:mask? -> result:vreg",
+        converts,
+        attribute_one_of("rnd", ROUNDINGS),
+        attribute_one_of("sat", ("SAT", "NOSAT")),
+        attribute_one_of("part", PARTS),
+    ),
+    _micro(
+        "vtrc",
+        "src:vreg mask:mask? -> result:vreg",
+        attribute_one_of("rnd", ROUNDINGS),
+        strings=("rnd",),
+        lanes="trunc(src)",
+    ),
     _micro("vbitcast", "src:vreg -> result:vreg"),
     _micro("vmulscvt", "src:vreg scalar:scalar mask:mask? -> result:vreg", strings=("part",)),
     _micro("vexpdif", "src:vreg max:vreg mask:mask? -> result:vreg", strings=("part",), tags="vector_slow"),
@@ -158,12 +178,14 @@ LOADS = [
         "vlds",
         "src:ub [offset:index] -> result:vreg next:ub?",
         moves_element("src", None),
+        attribute_one_of("dist", LOAD_DISTRIBUTIONS),
         distribution_width(None),
         effect=Effect.READ,
     ),
     _micro(
         "vldsx2",
         "src:ub [offset:index] -> low:vreg high:vreg next:ub?",
+        attribute_one_of("dist", PAIR_LOAD_DISTRIBUTIONS),
         distribution_width(None),
         effect=Effect.READ,
         strings=("dist",),
@@ -179,12 +201,14 @@ STORES = [
         "vsts",
         "value:vreg dst:ub [offset:index] mask:mask -> next:ub?",
         moves_element("dst", "value"),
+        attribute_one_of("dist", STORE_DISTRIBUTIONS),
         distribution_width("value"),
         effect=Effect.WRITE,
     ),
     _micro(
         "vstsx2",
         "low:vreg high:vreg dst:ub [offset:index] mask:mask? -> next:ub?",
+        attribute_one_of("dist", PAIR_STORE_DISTRIBUTIONS),
         distribution_width("low"),
         effect=Effect.WRITE,
         strings=("dist",),

@@ -23,6 +23,7 @@ from cubelane.check.reference_ops import Evaluator, Values, behaviour_of
 from cubelane.check.reference_scalars import is_scalar_op, scalar
 from cubelane.check.reference_values import Cells, Lanes, Memory, Undefined, joined_halves, lane_part, one_for_all
 from cubelane.ir.affinity import Affinity
+from cubelane.ir.calls import KernelCallOp
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import SPLIT_AIV, FunctionKind, ScopeOp, SplitRegionOp, flag, functions_of, kind_of
 from cubelane.ir.surface import SurfaceOp, python_value
@@ -96,7 +97,7 @@ class Reference:
             scf.ForOp: self._for,
             scf.WhileOp: self._while,
             scf.IfOp: self._if,
-            func.CallOp: self._call,
+            KernelCallOp: self._call,
             ScopeOp: self._scope,
             SplitRegionOp: self._region,
         }

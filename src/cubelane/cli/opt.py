@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.frontend.mlir import MLIRFrontend
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
+from xdsl.universe import Universe
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.utils.frontend import Frontend
 from xdsl.xdsl_opt_main import xDSLOptMain
@@ -71,11 +72,12 @@ class CubelaneOptMain(xDSLOptMain):
 
     def register_all_dialects(self) -> None:
         self.ctx = PtoContext()
-        super().register_all_dialects()
         for dialect in DIALECTS:
-            if dialect.name not in self.ctx.registered_dialect_names:
-                self.ctx.register_dialect(dialect.name, _constant(dialect))
+            self.ctx.register_dialect(dialect.name, _constant(dialect))
         self.ctx.register_dialect("pto", pto_dialect)
+        for name, factory in Universe.get_multiverse().all_dialects.items():
+            if name not in self.ctx.registered_dialect_names:
+                self.ctx.register_dialect(name, factory)
 
     def register_all_frontends(self) -> None:
         self.available_frontends |= {"mlir": lambda: PlacedFrontend, "pto": lambda: PtoFrontend}

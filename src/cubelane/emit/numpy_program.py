@@ -21,6 +21,7 @@ from cubelane.emit.numpy_slots import slot_of
 from cubelane.emit.numpy_text import Names, needs_companion, tuple_text
 from cubelane.emit.numpy_tile import TileText
 from cubelane.emit.numpy_views import only_lends_memory
+from cubelane.ir.calls import KernelCallOp
 from cubelane.ir.diagnostic import Location, refuse
 from cubelane.ir.kernel import FunctionKind, YieldOp, functions_of, kind_of
 from cubelane.ir.surface import SurfaceOp
@@ -91,7 +92,7 @@ class _Emitter:
             scf.WhileOp: self._while,
             scf.IfOp: self._if,
             func.ReturnOp: self._return,
-            func.CallOp: self._call,
+            KernelCallOp: self._call,
         }
 
     def run(self) -> EmittedFunction:

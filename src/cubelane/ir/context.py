@@ -5,14 +5,14 @@ from functools import cache
 from xdsl.context import Context
 from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import Builtin
-from xdsl.dialects.func import Func
 from xdsl.dialects.scf import Scf
 
+from cubelane.ir.calls import KernelFunc
 from cubelane.ir.gm import Gm
 from cubelane.ir.kernel import Kernel
 from cubelane.ir.tile import System, Tile
 
-DIALECTS = (Builtin, Func, Scf, Arith, Kernel, Gm, Tile, System)
+DIALECTS = (Builtin, KernelFunc, Scf, Arith, Kernel, Gm, Tile, System)
 
 
 @cache

@@ -4,10 +4,10 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from cubelane.ir.calls import KernelCallOp, fits
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.narrowing import is_one, is_value
 from cubelane.ir.surface import REQUIRED, Bound, SurfaceOp
@@ -278,7 +278,7 @@ class Calls:
                     emitter.place(at),
                 )
             operands.append(operand)
-        op = emitter.emit(CallOp(signature.name, operands, results_here(signature, operands)), node)
+        op = emitter.emit(KernelCallOp(signature.name, operands, results_here(signature, operands)), node)
         if not op.results:
             return Nothing()
         return op.results[0] if len(op.results) == 1 else Several(tuple(op.results))
@@ -314,19 +314,6 @@ def results_here(signature: Signature, operands: Sequence[SSAValue]) -> list[Att
         else t
         for t in signature.outputs
     ]
-
-
-def fits(actual: Attribute, wanted: Attribute) -> bool:
-    """Whether an argument can be passed: the same kind, shape and element type (a run-time extent fits any)."""
-    if isinstance(actual, TensorType) and isinstance(wanted, TensorType):
-        a, b = actual.shape, wanted.shape
-        same = len(a) == len(b) and all(
-            x == y or isinstance(x, str) or isinstance(y, str) for x, y in zip(a, b, strict=True)
-        )
-        return same and actual.dtype == wanted.dtype
-    if isinstance(actual, TileType) and isinstance(wanted, TileType):
-        return actual.shape == wanted.shape and actual.dtype == wanted.dtype
-    return actual == wanted
 
 
 _OPERATORS: dict[str, type[ast.operator]] = {

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects.arith import Arith, ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from cubelane.analysis.tensor_handles import Functions, TensorHandles, directions
+from cubelane.ir.calls import KernelCallOp
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import (
     KIND,
@@ -160,7 +161,7 @@ def outline(scope: ScopeOp, name: str, functions: Functions) -> FuncOp:
     function.attributes.update(attributes)
     function.arg_attrs = argument_attributes(directions(function, functions))
 
-    call = insert(CallOp(name, values, types), scope)
+    call = insert(KernelCallOp(name, values, types), scope)
     for index, result in zip(used, call.results, strict=True):
         result.name_hint = scope.results[index].name_hint
         scope.results[index].replace_all_uses_with(result)

@@ -6,6 +6,7 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from cubelane.analysis.tensor_handles import TensorHandles, directions, return_of
 from cubelane.ir import gm
+from cubelane.ir.calls import KernelCallOp
 from cubelane.ir.kernel import Direction, argument_attributes, direction_of
 from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.movement import StoreOp
@@ -82,7 +83,7 @@ def provide_outputs(program: ModuleOp, added: dict[str, list[TensorType]]) -> No
         for index, tensor in enumerate(added[call.callee.string_value()]):
             arguments = {"shape": tensor.shape, "dtype": tensor.dtype, "layout": tensor.data.layout}
             outputs.append(build(gm.CreateOp, call, f"ret{index}__out", arguments))
-        new = CallOp(call.callee, [*call.arguments, *outputs], [result.type for result in call.results])
+        new = KernelCallOp(call.callee, [*call.arguments, *outputs], [result.type for result in call.results])
         new.attributes.update(call.attributes)
         insert(new, call)
         for old, result in zip(call.results, new.results, strict=True):

@@ -8,6 +8,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from cubelane.analysis.tensor_handles import TensorHandles
+from cubelane.ir.calls import KernelCallOp
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import DUAL_DISPATCH, EXTERNAL, FunctionKind, flag, functions_of, kind_of, set_flag, split_of
 from cubelane.ir.narrowing import is_one
@@ -53,8 +54,8 @@ def _split_call(call: CallOp, programs: Programs) -> None:
     block = call.parent_block()
     assert block is not None
     args = list(call.arguments)
-    cube = CallOp(programs.cube.sym_name.data, args, [])
-    lanes = CallOp(programs.lanes.sym_name.data, args, [r.type for r in call.results])
+    cube = KernelCallOp(programs.cube.sym_name.data, args, [])
+    lanes = KernelCallOp(programs.lanes.sym_name.data, args, [r.type for r in call.results])
     for new in (cube, lanes):
         new.attributes, new.location = dict(call.attributes), call.location
         block.insert_op_before(new, call)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import FunctionType
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.scf import ForOp, WhileOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
@@ -15,6 +15,7 @@ from cubelane.analysis.projection import Needs, Projector
 from cubelane.analysis.tensor_handles import TensorHandles, return_of
 from cubelane.analysis.valid_extents import ValidExtents
 from cubelane.ir.affinity import Affinity
+from cubelane.ir.calls import KernelCallOp
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import (
     DUAL_DISPATCH,
@@ -112,7 +113,7 @@ class Expansion:
         block = copied_parameters(function, {})
         args = list(block.args)
         results = list(function.function_type.outputs.data)
-        calls = [CallOp(cube.sym_name.data, args, []), CallOp(lanes.sym_name.data, args, results)]
+        calls = [KernelCallOp(cube.sym_name.data, args, []), KernelCallOp(lanes.sym_name.data, args, results)]
         returned: list[SSAValue] = list(calls[1].results)
         roots = [self.handles[value] for value in return_of(function).operands]
         parameters = [

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ptodsl import pto
@@ -203,18 +204,56 @@ def test_signal_between_cube_and_lane_carries_order():
     assert races and "missing signal AIC -> AIV0: set_intra_flag(FIX, id)" in races[0].notes[0]
 
 
-def test_ops_that_are_not_modelled_are_refused_by_name():
-    def body(x: pto.ptr(pto.f32, "gm")):
-        pto.get_buf("V", 1, mode=1)  # here
+def test_a_release_in_mode_1_waits_for_the_work_of_every_queue_that_got_the_buffer():
+    def body(x: pto.ptr(pto.f32, "gm"), *, mode: pto.const_expr = 1):
+        pto.get_buf("MTE2", 5, mode=1)
+        pto.mte_gm_ub(x, ub(), 0, 256)
+        pto.get_buf("V", 5, mode=1)
+        pto.rls_buf("V", 5, mode=mode)
+        copy_through_v(x)
 
-    kernel = pto.jit(mode="explicit", kernel_kind="vector")(body)
-    try:
-        kernel.compile().run(np.zeros(4, np.float32))
-    except Diagnostic as problem:
-        assert "does not model mode 1 of 'pto.get_buf'" in problem.message
-        assert problem.location.line == line(body, "# here")
-    else:
-        raise AssertionError
+    kernel, x = pto.jit(mode="explicit")(body), np.zeros(256, np.float32)
+    for seed in (None, 1, 2, 3):
+        assert not kernel.compile().run(x, seed=seed).findings
+    assert {f.code for f in kernel.compile(mode=0).run(x).findings} == {"race"}
+
+
+def test_a_get_in_mode_1_never_waits():
+    def body(x: pto.ptr(pto.f32, "gm"), *, mode: pto.const_expr = 1):
+        pto.get_buf("MTE2", 5)
+        pto.mte_gm_ub(x, ub(), 0, 256)
+        pto.rls_buf("MTE2", 5)
+        pto.get_buf("V", 5, mode=mode)
+        copy_through_v(x)
+
+    kernel, x = pto.jit(mode="explicit")(body), np.zeros(256, np.float32)
+    assert {f.code for f in kernel.compile().run(x).findings} == {"race"}
+    assert not kernel.compile(mode=0).run(x).findings
+
+
+def test_a_release_in_mode_1_that_can_never_be_done_names_the_work_it_waits_for():
+    def body(x: pto.ptr(pto.f32, "gm")):
+        pto.get_buf("MTE2", 5, mode=1)
+        pto.wait_flag("V", "MTE2", event_id=3)
+        pto.rls_buf("V", 5, mode=1)  # here
+        pto.set_flag("V", "MTE2", event_id=3)
+
+    (finding,) = found(body)
+    assert finding.code == "deadlock" and "the work of MTE2 on buffer 5" in " ".join(finding.notes)
+
+
+def test_a_buffer_token_has_32_ids_and_two_modes():
+    def wrong_mode(x: pto.ptr(pto.f32, "gm")):
+        pto.get_buf("V", 1, mode=2)  # here
+
+    def wrong_id(x: pto.ptr(pto.i64, "gm")):
+        pto.get_buf("V", pto.load_scalar(x, 0))  # here
+
+    with pytest.raises(Diagnostic, match="legal modes are 0 and 1") as caught:
+        pto.jit(mode="explicit")(wrong_mode).compile()
+    assert caught.value.location.line == line(wrong_mode, "# here")
+    (finding,) = found(wrong_id, np.full(4, 32, np.int64))
+    assert finding.code == "buffer-id" and finding.location.line == line(wrong_id, "# here")
 
 
 def test_fences_order_and_a_trap_stops_at_its_line():

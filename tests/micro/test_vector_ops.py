@@ -228,6 +228,37 @@ def test_unaligned_streams_load_and_append(first: int):
     assert got[:3].tolist() == [7.0] * 3
 
 
+@pytest.mark.parametrize("first", [0, 3, 7])
+def test_squeezed_registers_join_a_stream_that_counts_by_itself(first: int):
+    x = floats(128)
+    kept = np.concatenate([x[:64][x[:64] > 0], x[64:][x[64:] > 0]])
+
+    def body(source: Any, target: Any, full: Any) -> None:
+        pto.vsts(pto.vbr(7.0), target, 0, full)
+        pto.mem_bar(pto.BarrierType.VST_VST)
+        pto.sprclr("AR")
+        state = pto.init_align()
+        for part in range(2):
+            value = pto.vlds(source, 64 * part)
+            positive = pto.vcmps(value, 0.0, full, "gt")
+            state = pto.vstur(state, pto.vsqz(value, positive), target + first, "POST_UPDATE")
+        pto.vstar(state, target + first)
+
+    got = run(body, x, pto.f32)
+    np.testing.assert_array_equal(got[first : first + kept.size], kept[: got.size - first])
+    assert got[:first].tolist() == [7.0] * first
+
+
+def test_a_stream_without_a_squeezed_register_is_reported():
+    @pto.jit(mode="explicit", kernel_kind="vector")
+    def kernel():
+        ub = pto.castptr(0, pto.ptr(pto.f32, "ub"))
+        with pto.vecscope():
+            pto.vstur(pto.init_align(), pto.vbr(1.0), ub, "POST_UPDATE")
+
+    assert [finding.code for finding in kernel.compile().run().findings] == ["stream-count"]
+
+
 def test_a_stream_that_is_not_flushed_leaves_its_end_undefined():
     @pto.jit(mode="explicit", kernel_kind="vector")
     def kernel(y: pto.ptr(pto.f32, "gm")):

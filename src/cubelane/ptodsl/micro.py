@@ -46,6 +46,9 @@ OPEN_SIGNATURES = {
     "vldus": "src:ub state:align step:i32 -> result:vreg state:align next:ub",
     "vstus": "state:align count:i32 value:vreg dst:ub -> state:align next:ub",
     "vstas": "state:align dst:ub",
+    "vstur": "state:align value:vreg dst:ub -> state:align",
+    "vstar": "state:align dst:ub",
+    "sprclr": "",
 }
 """Operands and results of ops whose signature the table leaves open."""
 

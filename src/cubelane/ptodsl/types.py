@@ -32,6 +32,11 @@ class ScalarType:
         return isinstance(self.attribute, builtin.AnyFloat | ir.SmallFloat)
 
     @property
+    def is_unsigned(self) -> bool:
+        """Whether the type is an integer without sign bit."""
+        return isinstance(self.attribute, IntegerType) and self.attribute.signedness.data is Signedness.UNSIGNED
+
+    @property
     def carrier(self) -> Attribute:
         """The type `arith` computes in: integers without sign."""
         if isinstance(self.attribute, IntegerType):

@@ -103,8 +103,12 @@ _FLOAT: dict[str, type[Operation]] = {
 }  # fmt: skip
 _INT: dict[str, type[Operation]] = {
     "add": arith.AddiOp, "sub": arith.SubiOp, "mul": arith.MuliOp, "floordiv": arith.FloorDivSIOp,
-    "div": arith.DivSIOp, "mod": arith.RemSIOp, "and": arith.AndIOp, "or": arith.OrIOp, "xor": arith.XOrIOp,
+    "div": arith.DivSIOp, "and": arith.AndIOp, "or": arith.OrIOp, "xor": arith.XOrIOp,
     "shl": arith.ShLIOp, "shr": arith.ShRSIOp, "min": arith.MinSIOp, "max": arith.MaxSIOp, "ceildiv": arith.CeilDivSIOp,
+}  # fmt: skip
+_UNSIGNED: dict[str, type[Operation]] = _INT | {
+    "floordiv": arith.DivUIOp, "div": arith.DivUIOp, "mod": arith.RemUIOp, "shr": arith.ShRUIOp,
+    "min": arith.MinUIOp, "max": arith.MaxUIOp, "ceildiv": arith.CeilDivUIOp,
 }  # fmt: skip
 _COMPARE_INT = {"eq": 0, "ne": 1, "lt": 2, "le": 3, "gt": 4, "ge": 5}
 _COMPARE_FLOAT = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13}
@@ -122,11 +126,13 @@ class Scalar(Value):
         if rhs is None:
             raise wrong_type(f"'{_SYMBOLS.get(name, name)}' is not defined between {self.type} and {other!r}")
         lhs, rhs = common(self, rhs)
-        table = _FLOAT if lhs.type.is_float else _INT
-        if name not in table:
-            raise wrong_type(f"'{_SYMBOLS.get(name, name)}' is not defined for {lhs.type}")
         if swapped:
             lhs, rhs = rhs, lhs
+        if name == "mod" and not lhs.type.is_float and not lhs.type.is_unsigned:
+            return lhs - lhs // rhs * rhs  # the remainder of Python; `arith.remsi` takes the sign of its dividend
+        table = _FLOAT if lhs.type.is_float else _UNSIGNED if lhs.type.is_unsigned else _INT
+        if name not in table:
+            raise wrong_type(f"'{_SYMBOLS.get(name, name)}' is not defined for {lhs.type}")
         return _arith(table[name], lhs, rhs)
 
     def _compared(self, name: str, other: object) -> "Scalar":
@@ -139,7 +145,7 @@ class Scalar(Value):
         if lhs.type.is_float:
             op: Operation = arith.CmpfOp(a, b, _COMPARE_FLOAT[name])
         else:
-            unsigned = 4 if str(lhs.type).startswith("ui") and _COMPARE_INT[name] > 1 else 0
+            unsigned = 4 if lhs.type.is_unsigned and _COMPARE_INT[name] > 1 else 0
             op = arith.CmpiOp(a, b, _COMPARE_INT[name] + unsigned)
         return Scalar(tracer.insert(op).results[0], I1)
 

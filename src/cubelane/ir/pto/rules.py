@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from cubelane.ir.pto.clauses import clause_entries
 from cubelane.ir.pto.decl import Rule
 from cubelane.ir.pto.op import PtoOp
-from cubelane.ir.pto.pipe_text import EVENT, pipe_property
+from cubelane.ir.pto.pipe_text import EVENT, MODE, pipe_property
 from cubelane.ir.pto.spaces import Pipe, Space
 from cubelane.ir.pto.types import (
     F4E1M2x2Type,
@@ -234,6 +234,16 @@ def legal_signal(op: Operation) -> str | None:
     mode = op.attributes.get("ffts_mode")
     if isinstance(mode, IntegerAttr) and not 0 <= mode.value.data <= 2:
         return f"ffts_mode {mode.value.data} is out of range; legal modes are 0 to 2"
+    return None
+
+
+def legal_buffer(op: Operation) -> str | None:
+    """Buffer tokens: id 0..31, mode 0 or 1 (spec/pto.md 11.3)."""
+    number, mode = op.properties.get(EVENT), op.properties.get(MODE)
+    if isinstance(number, IntegerAttr) and not 0 <= number.value.data <= 31:
+        return f"buffer id {number.value.data} is out of range; legal ids are 0 to 31"
+    if isinstance(mode, IntegerAttr) and mode.value.data not in (0, 1):
+        return f"mode {mode.value.data} is out of range; legal modes are 0 and 1"
     return None
 
 

@@ -66,6 +66,14 @@ class Work(Priced, Protocol):
 _CUBE_MEMORIES = (Space.L1, Space.L0A, Space.L0B, Space.L0C, Space.BT, Space.FB)
 
 
+@dataclass
+class StreamRegister:
+    """What the unaligned streams of the vector unit keep in special registers: bytes stored, elements squeezed."""
+
+    stored: int = 0
+    squeezed: int | None = None
+
+
 class Core:
     """The cube core (`lane` None) or a vector lane."""
 
@@ -78,9 +86,11 @@ class Core:
         self.memories = {s: self._memory(s) for s in spaces}
         self.flags: dict[tuple[Pipe, Pipe, int], Flag] = {}
         self.buffers: dict[int, dict[Pipe, Release]] = {}
+        self.buffer_users: dict[int, dict[Pipe, None]] = {}
         self.control = NO_SATURATION
         self.registers: dict[str, tuple[Any, ...]] = {}
         self.issued = 0
+        self.stream = StreamRegister()
         size = self.group.machine.capacity[Space.UB] if lane is not None else 0
         self.fresh = (Fresh(size), Fresh(size))
         self._runs: dict[int, tuple[Array, list[tuple[int, int]]]] = {}
@@ -257,30 +267,48 @@ class Core:
 
         return self._blocked(wait, learn)
 
-    def get_buffer(self, pipe: Pipe, number: int, place: int) -> None:
-        """Issues `get_buf` in mode 0: waits for every release of the buffer that the program wrote before it."""
-        releases = [r for p, r in self.buffers.get(number, {}).items() if p is not pipe]
-        wait = Wait(
-            lambda: all(r.message is not None for r in releases),
-            lambda: f"buffer {number} to be released",
-            tuple(releases),
-        )
+    def get_buffer(self, pipe: Pipe, number: int, mode: int, place: int) -> None:
+        """Issues `get_buf`. In mode 0 it waits for every release of the buffer that the program wrote before it."""
+        self.buffer_users.setdefault(number, {})[pipe] = None
+        releases = [r for p, r in self.buffers.get(number, {}).items() if p is not pipe] if mode == 0 else []
+        self.issue(pipe, place, _hear(releases), _all_done(releases, f"buffer {number} to be released"))
 
-        def learn(agent: Agent) -> None:
-            for release in releases:
-                assert release.message is not None
-                agent.hear(release.message)
-
-        self.issue(pipe, place, learn, wait)
-
-    def release_buffer(self, pipe: Pipe, number: int, place: int) -> None:
-        """Issues `rls_buf` in mode 0."""
+    def release_buffer(self, pipe: Pipe, number: int, mode: int, place: int) -> None:
+        """Issues `rls_buf`. In mode 1 it waits for the work of every queue that got the buffer before it."""
+        others = [p for p in self.buffer_users.get(number, {}) if p is not pipe] if mode == 1 else []
+        ends = [self._end_of_work(other, place) for other in others]
         release = self.buffers.setdefault(number, {})[pipe] = Release()
+        learn = _hear(ends)
 
         def fire(agent: Agent) -> None:
+            learn(agent)
             release.message = Message.by(agent, place)
 
-        self.issue(pipe, place, fire, gives=(release,))
+        names = " and ".join(other.name for other in others)
+        self.issue(pipe, place, fire, _all_done(ends, f"the work of {names} on buffer {number}"), (release,))
+
+    def _end_of_work(self, pipe: Pipe, place: int) -> Release:
+        """Done when a queue has come to the end of what was issued to it so far."""
+        end = Release()
+
+        def fire(agent: Agent) -> None:
+            end.message = Message.by(agent, place)
+
+        self.issue(pipe, place, fire, gives=(end,))
+        return end
+
+
+def _hear(releases: Sequence[Release]) -> Callable[[Agent], None]:
+    def learn(agent: Agent) -> None:
+        for release in releases:
+            assert release.message is not None
+            agent.hear(release.message)
+
+    return learn
+
+
+def _all_done(releases: Sequence[Release], what: str) -> Wait:
+    return Wait(lambda: all(r.message is not None for r in releases), lambda: what, tuple(releases))
 
 
 def _before(last: tuple[int, int, int], agent: Agent) -> bool:

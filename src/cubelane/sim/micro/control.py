@@ -88,13 +88,14 @@ def _trap(op: PtoOp, arch: str) -> Control:
 
 def _buffer(op: PtoOp, arch: str) -> Control:
     pipe, static, gets = _pipe(op, PIPE), _static_event(op), op.decl.name.startswith("get")
-    mode = op.properties.get(MODE)
-    if isinstance(mode, IntegerAttr) and mode.value.data:
-        raise not_modelled(op, f"mode {mode.value.data}")
+    stored = op.properties.get(MODE)
+    mode = stored.value.data if isinstance(stored, IntegerAttr) else 0
 
     def run(core: Core, place: int, values: Values) -> None:
         number = values[0] if static is None else static
-        (core.get_buffer if gets else core.release_buffer)(pipe, number, place)
+        if not 0 <= number <= 31:
+            raise Fault(f"buffer id {number} is out of range; legal ids are 0 to 31", code="buffer-id")
+        (core.get_buffer if gets else core.release_buffer)(pipe, number, mode, place)
 
     return run
 

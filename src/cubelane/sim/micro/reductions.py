@@ -99,11 +99,12 @@ def _prefix(op: PtoOp) -> Vector:
 
 
 def _vsqz(op: PtoOp) -> Vector:
-    """The active lanes, compacted to the front."""
+    """The active lanes, compacted to the front; the next `vstur` stores as many."""
 
     def run(lane: Lane, place: int, values: Values) -> Register:
         source, mask = values[:2]
         taken = source.data[mask]
+        lane.core.stream.squeezed = taken.size
         result = np.zeros_like(source.data)
         result[: taken.size] = taken
         return Register(result, _mark(source, mask, result.size, taken.size))

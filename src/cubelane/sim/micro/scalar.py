@@ -48,6 +48,7 @@ _INTEGER: dict[str, Callable[[int, int], int]] = {
 }
 _UNSIGNED: dict[str, Callable[[int, int], int]] = {
     "arith.divui": _floor,
+    "arith.ceildivui": lambda a, b: -_floor(-a, b),
     "arith.remui": lambda a, b: a - b * _floor(a, b),
     "arith.shrui": lambda a, b: a >> b,
     "arith.minui": min,

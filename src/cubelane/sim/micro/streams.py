@@ -15,7 +15,7 @@ from cubelane.ir.pto.types import VregType
 from cubelane.sim.micro.elements import Array, dtype_of, element_of
 from cubelane.sim.micro.memory import Fault
 from cubelane.sim.micro.program import Lane, Units, Vector, not_modelled
-from cubelane.sim.micro.registers import BYTES, Register
+from cubelane.sim.micro.registers import BYTES, Register, word
 from cubelane.sim.micro.vector_memory import BLOCK, fetch, put
 
 Values = Sequence[Any]
@@ -49,6 +49,26 @@ def _vldus(op: PtoOp) -> Vector:
     return run
 
 
+def _append(lane: Lane, place: int, rest: Rest, value: Register, count: int, pointer: int) -> tuple[Rest, int]:
+    """The first elements of a register join the stream at a pointer; gives the new state and where it goes on."""
+    size = value.data.itemsize
+    if not 0 <= count <= value.data.size:
+        raise Fault(f"a register gives 0 to {value.data.size} elements, asked for {count}", code="stream-count")
+    marks = np.zeros(value.data.size, np.bool_) if value.undefined is None else value.undefined
+    data = np.concatenate([rest.data, value.data[:count].view(np.uint8)])
+    undefined = np.concatenate([rest.undefined, np.repeat(marks[:count], size)])
+    start, end = pointer - rest.data.size, pointer + count * size
+    whole = max(end // BLOCK * BLOCK - start, 0)
+    if whole:
+        put(lane, place, start, data[:whole], undefined[:whole] if undefined[:whole].any() else None)
+    return Rest(data[whole:], undefined[whole:]), end
+
+
+def _flush(lane: Lane, place: int, rest: Rest, pointer: int) -> None:
+    if rest.data.size:
+        put(lane, place, pointer - rest.data.size, rest.data, rest.undefined if rest.undefined.any() else None)
+
+
 def _vstus(op: PtoOp) -> Vector:
     """The first elements of a register join the stream that goes on at a pointer."""
     if len(op.operands) != 4 or len(op.results) != 2:
@@ -56,17 +76,51 @@ def _vstus(op: PtoOp) -> Vector:
 
     def run(lane: Lane, place: int, values: Values) -> tuple[Rest, int]:
         rest, count, value, pointer = values
-        size = value.data.itemsize
-        if not 0 <= count <= value.data.size:
-            raise Fault(f"a register gives 0 to {value.data.size} elements, asked for {count}", code="stream-count")
-        marks = np.zeros(value.data.size, np.bool_) if value.undefined is None else value.undefined
-        data = np.concatenate([rest.data, value.data[:count].view(np.uint8)])
-        undefined = np.concatenate([rest.undefined, np.repeat(marks[:count], size)])
-        start, end = pointer - rest.data.size, pointer + count * size
-        whole = max(end // BLOCK * BLOCK - start, 0)
-        if whole:
-            put(lane, place, start, data[:whole], undefined[:whole] if undefined[:whole].any() else None)
-        return Rest(data[whole:], undefined[whole:]), end
+        return _append(lane, place, rest, value, count, pointer)
+
+    return run
+
+
+def _vstur(op: PtoOp) -> Vector:
+    """What the last `vsqz` kept joins the stream; the unit itself counts how far the stream is from its pointer."""
+    if len(op.operands) != 3 or len(op.results) != 1:
+        raise not_modelled(op, "these operands")
+    mode = word(op, "mode", "POST_UPDATE")
+    if mode not in ("POST_UPDATE", "NO_POST_UPDATE"):
+        raise not_modelled(op, f"the mode {mode}")
+
+    def run(lane: Lane, place: int, values: Values) -> Rest:
+        rest, value, base = values
+        stream = lane.core.stream
+        if stream.squeezed is None:
+            raise Fault("it stores what the last pto.vsqz kept, and there is none before it", code="stream-count")
+        rest, end = _append(lane, place, rest, value, stream.squeezed, base + stream.stored)
+        if mode == "POST_UPDATE":
+            stream.stored = end - base
+        return rest
+
+    return run
+
+
+def _vstar(op: PtoOp) -> Vector:
+    """What waits in the state of `vstur` goes to memory, in front of where the stream has come to."""
+    if len(op.operands) != 2:
+        raise not_modelled(op, "these operands")
+
+    def run(lane: Lane, place: int, values: Values) -> None:
+        rest, base = values
+        _flush(lane, place, rest, base + lane.core.stream.stored)
+
+    return run
+
+
+def _sprclr(op: PtoOp) -> Vector:
+    """The count of stored bytes begins anew."""
+    if op.operands or word(op, "mode", "AR").removeprefix("SPR_") != "AR":
+        raise not_modelled(op, "another register than AR")
+
+    def run(lane: Lane, place: int, values: Values) -> None:
+        lane.core.stream.stored = 0
 
     return run
 
@@ -76,14 +130,11 @@ def _vstas(op: PtoOp) -> Vector:
     if len(op.operands) != 2:
         raise not_modelled(op, "these operands")
 
-    def run(lane: Lane, place: int, values: Values) -> None:
-        rest, pointer = values
-        if rest.data.size:
-            put(lane, place, pointer - rest.data.size, rest.data, rest.undefined if rest.undefined.any() else None)
-
-    return run
+    return lambda lane, place, values: _flush(lane, place, *values)
 
 
 def register(units: Units) -> None:
     """The ops of this module."""
-    units.vectors |= {"init_align": _empty, "vldas": _empty, "vldus": _vldus, "vstus": _vstus, "vstas": _vstas}
+    units.vectors |= {
+        "init_align": _empty, "vldas": _empty, "vldus": _vldus, "vstus": _vstus, "vstas": _vstas,
+        "vstur": _vstur, "vstar": _vstar, "sprclr": _sprclr}  # fmt: skip

@@ -5,7 +5,7 @@ Spec/pto.md 4.4, 4.7. The dynamic flag forms are placed exactly like the static 
 
 from cubelane.ir.pto.decl import Effect, Form, OpDecl, Role, declare
 from cubelane.ir.pto.evidence import ON_PIPE, SETS_FLAG, WAITS_FLAG, Placeable, Sync
-from cubelane.ir.pto.rules import legal_signal, one_of
+from cubelane.ir.pto.rules import legal_buffer, legal_signal, one_of
 from cubelane.ir.pto.spaces import Pipe
 from cubelane.ir.traits import CoreAffinity
 
@@ -50,10 +50,18 @@ OPS: tuple[OpDecl, ...] = (
     _neutral("tsync", "args:any* -> outs:any*"),
     _neutral("record_event", "args:any*"),
     _neutral("wait_event", "args:any*"),
-    _neutral("get_buf", form=Form.BUFFER, affinity=ON_PIPE),
-    _neutral("rls_buf", form=Form.BUFFER, affinity=ON_PIPE),
-    declare("get_buf_dyn", "id:int", affinity=ON_PIPE, effect=Effect.WRITE, form=Form.BUFFER),
-    declare("rls_buf_dyn", "id:int", affinity=ON_PIPE, effect=Effect.WRITE, form=Form.BUFFER),
+    *(
+        declare(
+            name,
+            "id:int" if name.endswith("dyn") else "",
+            affinity=ON_PIPE,
+            effect=Effect.WRITE,
+            form=Form.BUFFER,
+            rules=(legal_buffer,),
+            tags="" if name.endswith("dyn") else "pipe_sync",  # a tileop helper may hold the dynamic ones (5.2)
+        )
+        for name in ("get_buf", "rls_buf", "get_buf_dyn", "rls_buf_dyn")
+    ),
     _neutral("dsb", "args:any*", form=Form.PLAIN),
     declare("set_ffts", "args:any*", affinity=Placeable(), effect=Effect.WRITE),
     declare("dcci", "args:any*", affinity=Placeable(), effect=Effect.WRITE, strings=("mode",)),

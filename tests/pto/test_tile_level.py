@@ -7,7 +7,7 @@ import pytest
 
 from cubelane.check.compiled import CompiledKernel, compile_program
 from cubelane.check.execute import draw_inputs, run_group
-from cubelane.check.kernel_file import read_program
+from cubelane.check.kernel_file import read_judge, read_program
 from cubelane.check.pto_text import PtoExecutable
 from cubelane.cli.ptoas import ptoas
 from cubelane.emit.pto_program import pto_texts
@@ -35,7 +35,8 @@ def assembled(compiled: CompiledKernel, folder: Path) -> dict[str, str]:
 def test_text_of_an_example_keeps_its_meaning(path: Path, target: str, tmp_path: Path):
     compiled = compile_program(read_program(str(path)), target)
     texts = assembled(compiled, tmp_path)
-    given = draw_inputs(compiled.module)
+    judge = read_judge(path)
+    given = judge.inputs() if judge.inputs is not None else draw_inputs(compiled.module)
     want, got = run_group(compiled.module, given), run_group(PtoExecutable(compiled.module, texts), given)
     assert texts and want.ok and got.ok, [*want.findings, *got.findings]
     for name, value in want.outputs.items():

@@ -34,7 +34,7 @@ class ScalarType:
     @property
     def is_unsigned(self) -> bool:
         """Whether the type is an integer without sign bit."""
-        return isinstance(self.attribute, IntegerType) and self.attribute.signedness.data is Signedness.UNSIGNED
+        return self.name.startswith("ui")
 
     @property
     def carrier(self) -> Attribute:

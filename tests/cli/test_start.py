@@ -75,3 +75,11 @@ def test_a_script_of_the_user_runs_with_the_collector_on(tmp_path: Path) -> None
     script = tmp_path / "script.py"
     script.write_text("import gc\nprint(gc.isenabled())\n", encoding="utf-8")
     assert run("run", str(script)).stdout == "True\n"
+
+
+def test_products_run_on_one_thread_unless_the_user_says_otherwise(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good.write_text(good.read_text() + "\nimport os, sys\nprint(os.environ['OPENBLAS_NUM_THREADS'], file=sys.stderr)\n")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    assert run("compile", str(good)).stderr == "1\n"
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    assert run("compile", str(good)).stderr == "3\n"

@@ -39,6 +39,9 @@ QUICK = frozenset({"lower", "emit", "opt", "ptoas"})
 LONG = frozenset({"tune", "fuzz", "demo", "run"})
 """Commands that work on many kernels, or on a script of the user: what they drop must not pile up."""
 
+PRODUCT_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""Variables that NumPy's matrix libraries read when they are loaded."""
+
 
 def main(argv: list[str] | None = None) -> None:
     """Runs one command and exits with its code; without `argv` that of the process, which then ends."""
@@ -70,6 +73,11 @@ def run_command(name: str, arguments: list[str]) -> int:
     """Runs one command inside the error boundary; gives its exit code."""
     # loaded here, with the collector off: it brings xDSL, whose hundred thousand objects would be searched for garbage
     boundary = import_module("cubelane.cli.boundary")
+
+    if name != "run":
+        # tiles are so small that the threads of a product only wait for each other
+        for variable in PRODUCT_THREADS:
+            os.environ.setdefault(variable, "1")
 
     def command() -> int:
         main = import_module(f"cubelane.cli.{name}").main

@@ -36,7 +36,10 @@ def home_space(function: FuncOp) -> MemorySpace:
 
 
 def address_plan(function: FuncOp, buffers: TileBuffers, target: Target) -> AddressPlan:
-    """The plan with the smallest reach: by time of use, or, where that does not fit, the largest first."""
+    """The plan with the smallest reach: by time of use, or, where that does not fit, the largest first.
+
+    Tiles that their author placed lie there, whatever is wrong with it (`placed_tiles` tells); the others around them.
+    """
     plan = AddressPlan()
     home = home_space(function)
     taken = _place_rings(function, plan, target.alignment.get(home, 32))
@@ -46,8 +49,11 @@ def address_plan(function: FuncOp, buffers: TileBuffers, target: Target) -> Addr
     for space, members in by_space.items():
         reserved = taken if space is home else []
         step, capacity = target.alignment.get(space, 32), target.capacity.get(space, 0)
+        fixed = [_Placed(b, b.place, b.start, b.end) for b in members if b.place is not None]
+        free = [b for b in members if b.place is None] if fixed else members
+        plan.buffers.update((each.buffer, each.at) for each in fixed)
         for order in (_by_time, _by_size):
-            plan.buffers.update(order(members, reserved, step))
+            plan.buffers.update(order(free, reserved, step, fixed))
             if plan.high_water(space) <= capacity:
                 break
     return plan
@@ -65,7 +71,7 @@ def _place_rings(function: FuncOp, plan: AddressPlan, step: int) -> list[Range]:
     for op in ops:
         if op not in plan.rings:
             size = python_value(op.size)
-            plan.rings[op] = base = _lowest(taken, size, step)
+            plan.rings[op] = base = lowest(taken, size, step)
             taken.append((base, base + size))
     return taken
 
@@ -83,21 +89,25 @@ class _Placed(NamedTuple):
         return self.at, self.at + self.buffer.size
 
 
-def _by_time(buffers: Sequence[Buffer], reserved: Sequence[Range], step: int) -> dict[Buffer, int]:
+def _by_time(
+    buffers: Sequence[Buffer], reserved: Sequence[Range], step: int, fixed: Sequence[_Placed]
+) -> dict[Buffer, int]:
     """In the order of their first use; those whose time is over are forgotten."""
     placed: dict[Buffer, int] = {}
     active: list[_Placed] = []
     for buffer in buffers:
         start = buffer.start
         active = [other for other in active if other.end >= start - 1]
-        placed[buffer] = _first_fit(buffer, active, reserved, step)
+        placed[buffer] = _first_fit(buffer, [*fixed, *active], reserved, step)
         active.append(_Placed(buffer, placed[buffer], start, buffer.end))
     return placed
 
 
-def _by_size(buffers: Sequence[Buffer], reserved: Sequence[Range], step: int) -> dict[Buffer, int]:
+def _by_size(
+    buffers: Sequence[Buffer], reserved: Sequence[Range], step: int, fixed: Sequence[_Placed]
+) -> dict[Buffer, int]:
     """The largest first, which wastes less but takes longer."""
-    placed: list[_Placed] = []
+    placed: list[_Placed] = list(fixed)
     for buffer in sorted(buffers, key=lambda b: -b.size):
         start, end = buffer.start, buffer.end
         near = [other for other in placed if other.start <= end + 1 and start <= other.end + 1]
@@ -113,16 +123,17 @@ def _first_fit(buffer: Buffer, others: Sequence[_Placed], reserved: Sequence[Ran
             (soft if buffer.can_stand_in_for(other.buffer) else hard).append(other.range)
     for at, _ in soft:
         mine = (at, at + buffer.size)
-        if not any(_overlap(mine, r) for r in hard) and not any(r[0] != at and _overlap(mine, r) for r in soft):
+        if not any(overlap(mine, r) for r in hard) and not any(r[0] != at and overlap(mine, r) for r in soft):
             return at
-    return _lowest([*hard, *soft], buffer.size, step)
+    return lowest([*hard, *soft], buffer.size, step)
 
 
-def _overlap(a: Range, b: Range) -> bool:
+def overlap(a: Range, b: Range) -> bool:
+    """Whether two ranges share a byte."""
     return a[0] < b[1] and b[0] < a[1]
 
 
-def _lowest(taken: Iterable[Range], size: int, step: int) -> int:
+def lowest(taken: Iterable[Range], size: int, step: int) -> int:
     """The lowest aligned address at which `size` bytes meet nothing that is taken."""
     at = 0
     for first, end in sorted(taken):

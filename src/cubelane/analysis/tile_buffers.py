@@ -67,6 +67,18 @@ class Buffer:
         return owner.parent_op() if isinstance(owner, Block) else owner
 
     @property
+    def place(self) -> int | None:
+        """The address that the author gave one of its tiles."""
+        return next((p for content in self.contents if (p := content.place) is not None), None)
+
+    def placed_elsewhere(self) -> Iterator[SSAValue]:
+        """Tiles of it that the author placed at another address."""
+        for content in self.contents:
+            for value in (content.root, *content.views):
+                if isinstance(value.type, TileType) and value.type.address not in (None, self.place):
+                    yield value
+
+    @property
     def scratch(self) -> bool:
         """Whether it only lends memory."""
         return all(_only_lent(content) for content in self.contents)
@@ -160,6 +172,9 @@ class TileBuffers:
         elif not self.lifetimes.is_whole(value):
             self.copies.append(Copy(op, index, "it is a part of another tile"))
         elif not self._unite(target, source):
+            places = self._of[target].place, self._of[source].place
+            if None not in places and places[0] != places[1]:
+                reason = f"its author placed it at {places[1]:,}, and what it becomes at {places[0]:,}"
             self.copies.append(Copy(op, index, reason))
 
     def _unite(self, a: Content, b: Content) -> bool:
@@ -167,6 +182,8 @@ class TileBuffers:
         if left is right:
             return True
         if left.space is not right.space or not left.can_stand_in_for(right):
+            return False
+        if None not in (left.place, right.place) and left.place != right.place:
             return False
         left.contents += right.contents
         left.size = max(left.size, right.size)

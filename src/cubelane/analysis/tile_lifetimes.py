@@ -50,6 +50,12 @@ class Content:
         return kind
 
     @property
+    def place(self) -> int | None:
+        """The address that the author gave the tile, or one of its views that begin where it begins."""
+        kinds = [value.type for value in (self.root, *self.views)]
+        return next((kind.address for kind in kinds if isinstance(kind, TileType) and kind.address is not None), None)
+
+    @property
     def start(self) -> int:
         """Where it is written."""
         return self.segments[0][0]

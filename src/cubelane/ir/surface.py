@@ -174,7 +174,7 @@ class SurfaceOp(IRDLOperation):
                 properties[parameter.name] = as_property(value)
         if _is_segmented(cls):
             properties[AttrSizedOperandSegments.attribute_name] = _segments(tuple(sizes))
-        inferred = result_type if result_type is not None else unplaced(cls.result_type(call))
+        inferred = unplaced(result_type if result_type is not None else cls.result_type(call))
         # `create` takes everything as it is; the constructor would work out from the declaration what is known here
         return cls.create(operands=operands, properties=properties, result_types=[] if inferred is None else [inferred])
 
@@ -222,7 +222,7 @@ def _segments(sizes: tuple[int, ...]) -> Attribute:
 
 
 def unplaced(type_: Attribute | None) -> Attribute | None:
-    """A type as a rule gives it: without the address of the operand it was made from."""
+    """A type without an address: a rule or a pass makes it from that of another tile, which lies elsewhere."""
     if is_one(type_, TileType) and type_.address is not None:
         return type_.replaced(address=None)
     return type_

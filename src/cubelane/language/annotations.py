@@ -204,6 +204,8 @@ def _tile(items: Sequence[Any]) -> Stated:
             raise ParserTypeError(
                 "after shape and element type a tile takes a pl.Mem space and a pl.TileView, once each"
             )
+    if address is not None and memory is None:
+        raise ParserTypeError("a pl.MemRef places a tile in a memory space", instead="a pl.Mem behind it: pl.Mem.Vec")
     said = _with_view(shape, dtype, memory, view, written)
     if address is None or not isinstance(said.type, TileType):
         return said

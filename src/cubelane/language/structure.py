@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from cubelane.ir.kernel import add_comments
 from cubelane.ir.narrowing import is_value
+from cubelane.ir.surface import unplaced
 from cubelane.language.body import Body, written_through
 from cubelane.language.errors import (
     ParserError,
@@ -180,7 +181,7 @@ class Structure:
         return Missing(reason, place, instead)
 
     def _same_type(self, name: str, wanted: Attribute, value: SSAValue, node: ast.AST) -> None:
-        if value.type != wanted:
+        if unplaced(value.type) != unplaced(wanted):
             raise ParserTypeError(
                 f"`{name}` is {type_text(wanted)} on one way and {type_text(value.type)} on the other",
                 self.body.emitter.place(node),

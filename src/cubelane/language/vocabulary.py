@@ -337,7 +337,7 @@ class TileView:
 
 @dataclass(frozen=True)
 class MemRef:
-    """An allocation, as printed after addresses are assigned (accepted and dropped)."""
+    """An allocation: a tile with a `byte_offset`, counted from the start of its memory space, lies there."""
 
     base: Any = None
     byte_offset: Any = None

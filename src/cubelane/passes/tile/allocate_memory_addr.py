@@ -1,22 +1,24 @@
 """AllocateMemoryAddr: every tile and every ring of a core gets its address (spec/front.md 4.1).
 
 Requires that no copy is due any more (MaterializeSemanticAliases). Guarantees that tiles that are needed at once
-share no byte, and that everything lies within the capacity of its space; what does not fit is refused as the memory
-budget does. A tile in a slot of a ring, and one inside another tile, get no address of their own.
+share no byte, that everything lies within the capacity of its space, and that a tile lies where its author placed it
+with a `pl.MemRef`; what does not fit is refused as the memory budget does. A tile in a slot of a ring, and one inside
+another tile, get no address of their own.
 """
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from cubelane.analysis.address_plan import AddressPlan, address_plan
 from cubelane.analysis.memory_budget import Usage, usages
+from cubelane.analysis.placed_tiles import misplaced
 from cubelane.analysis.tile_buffers import TileBuffers
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of, target_name
 from cubelane.ir.types import TileType
-from cubelane.passes.tile.placement import retype
 from cubelane.targets import TARGETS, Target
 
 
@@ -28,6 +30,8 @@ def allocate(function: FuncOp, target: Target) -> None:
     rows = usages(function, target, buffers)
     _refuse_overflows(rows)
     plan = address_plan(function, buffers, target)
+    for problem in misplaced(function, buffers, plan, target):
+        raise problem
     for row in rows:
         row.reach = plan.high_water(row.space)
     _refuse_overflows(rows)
@@ -50,7 +54,9 @@ def _write(buffers: TileBuffers, plan: AddressPlan) -> None:
         for value in (content.root, *content.views):
             kind = value.type
             assert isinstance(kind, TileType)
-            retype(value, kind.replaced(address=at if lifetimes.is_whole(value) else None))
+            placed = kind.replaced(address=at if lifetimes.is_whole(value) else None)
+            if placed != kind:
+                Rewriter.replace_value_with_new_type(value, placed)
 
 
 class AllocateMemoryAddr(ModulePass):

@@ -15,7 +15,7 @@ from cubelane.ir.surface import SurfaceOp
 from cubelane.ir.tile.movement import MoveOp
 from cubelane.ir.tile.shaping import ReshapeOp, SetValidShapeOp
 from cubelane.ir.types import DYNAMIC, Layout, TileType
-from cubelane.passes.tile.placement import Constants, at, build, insert, retype
+from cubelane.passes.tile.placement import Constants, at, build, insert, placed_like, retype
 
 _ROUNDS = 8
 """A type at a join can change a few times only (space, valid extent per axis, layout) before it stands."""
@@ -56,6 +56,7 @@ class ForwardRewrite:
 
     def retype(self, value: SSAValue, type_: TileType) -> SSAValue:
         """Changes the type of a value; ops that use it are typed anew when they are visited."""
+        type_ = placed_like(type_, value)
         if value.type == type_:
             return value
         new = retype(value, type_)
@@ -127,7 +128,7 @@ class ForwardRewrite:
             wanted = join_type(join.name, values)
         except Diagnostic as problem:
             raise at(join.owner, problem) from None
-        if wanted == join.targets[0].type:
+        if placed_like(wanted, join.targets[0]) == join.targets[0].type:
             return False
         for target in join.targets:
             self.retype(target, wanted)
@@ -138,6 +139,7 @@ class ForwardRewrite:
         value = slot.value
         tile = value.type
         assert isinstance(tile, TileType)
+        wanted = placed_like(wanted, value)
         if tile == wanted:
             return
         if can_take(value, wanted):

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from cubelane.analysis.memory_spaces import STORED_FROM_ACC, constraints, space_of
+from cubelane.analysis.placed_tiles import unplaceable
 from cubelane.analysis.tile_lifetimes import is_view, same_order
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import SplitRegionOp, functions_of, kind_of
@@ -202,3 +203,5 @@ class InferTileMemorySpace(ModulePass):
         for function in functions_of(op):
             if kind_of(function).in_core:
                 Inference(function).run(function.body.block)
+                for problem in unplaceable(function):
+                    raise problem

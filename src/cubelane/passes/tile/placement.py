@@ -8,7 +8,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from cubelane.ir.diagnostic import Diagnostic, Location
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import Bound, SurfaceOp
+from cubelane.ir.types import TileType
 
 
 def at(op: Operation, problem: Diagnostic) -> Diagnostic:
@@ -46,8 +48,13 @@ def build(
 
 
 def replace(op: Operation, *values: SSAValue) -> None:
-    """Uses `values` instead of the results of an op, and removes the op."""
+    """Uses `values` instead of the results of an op, and removes the op.
+
+    A tile that its author placed stays where it is.
+    """
     for old, new in zip(op.results, values, strict=True):
+        if is_one(old.type, TileType) and old.type.address is not None:
+            new = _placed_at(new, old.type)
         old.replace_all_uses_with(new)
     block = op.parent
     assert block is not None
@@ -55,8 +62,25 @@ def replace(op: Operation, *values: SSAValue) -> None:
 
 
 def retype(value: SSAValue, type_: Attribute) -> SSAValue:
-    """The value with another type; the old object is void afterwards."""
+    """The value with another type, in its own place; the old object is void afterwards."""
+    if is_one(type_, TileType):
+        type_ = placed_like(type_, value)
     return value if value.type == type_ else Rewriter.replace_value_with_new_type(value, type_)
+
+
+def placed_like(type_: TileType, value: SSAValue) -> TileType:
+    """A type at the address where the author placed a tile, if in its space; nowhere if he placed none."""
+    old = value.type
+    address = old.address if is_one(old, TileType) and old.memory is type_.memory else None
+    return type_ if type_.address == address else type_.replaced(address=address)
+
+
+def _placed_at(value: SSAValue, old: TileType) -> SSAValue:
+    """A new tile in the place of the one that it stands for."""
+    new = value.type
+    if not is_one(new, TileType) or new.memory is not old.memory or new.address is not None:
+        return value
+    return Rewriter.replace_value_with_new_type(value, new.replaced(address=old.address))
 
 
 def base_name(value: SSAValue) -> str:

@@ -7,6 +7,7 @@ from xdsl.dialects.arith import ConstantOp, MaxSIOp, MinSIOp, MuliOp, SubiOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from cubelane.analysis.boundaries import Boundary, gather_code, lane_extents, shard_code
 from cubelane.analysis.projection import Leaf, Projector
@@ -262,6 +263,9 @@ class CrossingWriter:
             move = MoveOp.from_call(Bound({"tile": value}), final)
             move.results[0].name_hint = name
             value = projector.add(move, boundary.op).results[0]
+            if boundary.result_type.address is not None:
+                placed = final.replaced(address=boundary.result_type.address)
+                value = Rewriter.replace_value_with_new_type(value, placed)
         projector.map[boundary.result] = value
 
     def _add_pop(

@@ -202,16 +202,6 @@ def test_an_array_that_keeps_nothing_is_refused() -> None:
         copied(coded((16, 32)), Copied(marked((16, 32))))
 
 
-@pytest.mark.parametrize("word", ["float32", "bfloat16"])
-def test_tensors_of_torch(word: str) -> None:
-    torch = pytest.importorskip("torch")
-    a = torch.arange(512).reshape(16, 32).to(getattr(torch, word)) % 7
-    out = torch.zeros_like(a)
-    assert copied(a, out) is out
-    assert torch.equal(out, a)
-    assert isinstance(fresh(a.float()), torch.Tensor)
-
-
 @pl.jit
 def starred(*a):
     return a

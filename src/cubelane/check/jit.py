@@ -120,10 +120,11 @@ def _viewed(value: Any, kernel: JitFunction) -> Any:
     """An array of any library as one of NumPy; anything else as it is."""
     if _is_number(value):
         return value.item()
-    if is_ndarray(value) or not _is_array(value):
+    if not _is_array(value):
         return value
     try:
-        return _as_numpy(value)
+        array = value if is_ndarray(value) else _as_numpy(value)
+        return array if array.ndim else array.item()
     except (TypeError, ValueError, RuntimeError, BufferError) as problem:
         raise Diagnostic(
             f"a {type(value).__name__} that was given to `{kernel.__name__}` cannot be read as an array: {problem}",
@@ -132,19 +133,26 @@ def _viewed(value: Any, kernel: JitFunction) -> Any:
         ) from None
 
 
+NARROW = {"bfloat16": "int16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8", "float8_e8m0fnu": "uint8"}
+"""Element types of torch and ml_dtypes that NumPy does not know, and the integers that hold their bits."""
+
+
 def _as_numpy(value: Any) -> Any:
     if hasattr(value, "detach"):
         value = value.detach()
-    if str(getattr(value, "dtype", "")) == "torch.bfloat16":
+    word = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    if word in NARROW and "torch" in sys.modules:
         # NumPy has no such type of its own: the same bits under the type of ml_dtypes
-        return np.asarray(value.view(sys.modules["torch"].int16)).view(ml_dtypes.bfloat16)
+        bits = getattr(sys.modules["torch"], NARROW[word])
+        return np.asarray(value.view(bits)).view(getattr(ml_dtypes, word))
     return np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
 
 
 def _as_torch(torch: Any, array: Any) -> Any:
-    if array.dtype == ml_dtypes.bfloat16:
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(np.ascontiguousarray(array))
+    array, word = np.ascontiguousarray(array), array.dtype.name
+    if word in NARROW:
+        return torch.from_numpy(array.view(NARROW[word])).view(getattr(torch, word))
+    return torch.from_numpy(array)
 
 
 def _write(original: Any, array: Any, name: str, kernel: JitFunction) -> None:

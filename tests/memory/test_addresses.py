@@ -8,10 +8,10 @@ from cubelane.analysis.memory_contents import findings
 from cubelane.analysis.tile_buffers import TileBuffers, peak
 from cubelane.analysis.tile_lifetimes import Lifetimes
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.types import MemorySpace, TileType
+from cubelane.ir.types import MemorySpace
 from cubelane.passes.tile.allocate_memory_addr import allocate
 from cubelane.passes.tile.materialize_semantic_aliases import materialize
-from cubelane.passes.tile.placement import retype
+from cubelane.passes.tile.placement import place
 from cubelane.targets import A5, TARGETS
 from tests.memory.programs import HALF, T, addresses, binary, core, full, function, small, to_half, unary
 
@@ -207,8 +207,7 @@ def moved(body, name, address):
     for op in module.walk():
         for value in op.results:
             if value.name_hint == name:
-                assert isinstance(value.type, TileType)
-                retype(value, value.type.replaced(address=address))
+                place(value, address)
                 return findings(function(module), A5)
     raise AssertionError(name)
 

@@ -10,7 +10,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from cubelane.analysis.address_plan import AddressPlan, address_plan
 from cubelane.analysis.memory_budget import Usage, usages
@@ -18,7 +17,7 @@ from cubelane.analysis.placed_tiles import misplaced
 from cubelane.analysis.tile_buffers import TileBuffers
 from cubelane.ir.diagnostic import refuse
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of, target_name
-from cubelane.ir.types import TileType
+from cubelane.passes.tile.placement import place
 from cubelane.targets import TARGETS, Target
 
 
@@ -52,11 +51,7 @@ def _write(buffers: TileBuffers, plan: AddressPlan) -> None:
         buffer = buffers.of(content)
         at = None if buffer is None else plan.buffers[buffer]
         for value in (content.root, *content.views):
-            kind = value.type
-            assert isinstance(kind, TileType)
-            placed = kind.replaced(address=at if lifetimes.is_whole(value) else None)
-            if placed != kind:
-                Rewriter.replace_value_with_new_type(value, placed)
+            place(value, at if lifetimes.is_whole(value) else None)
 
 
 class AllocateMemoryAddr(ModulePass):

@@ -75,12 +75,21 @@ def placed_like(type_: TileType, value: SSAValue) -> TileType:
     return type_ if type_.address == address else type_.replaced(address=address)
 
 
+def place(value: SSAValue, address: int | None) -> SSAValue:
+    """The tile at another address; the old object is void afterwards."""
+    kind = value.type
+    assert isinstance(kind, TileType)
+    if kind.address == address:
+        return value
+    return Rewriter.replace_value_with_new_type(value, kind.replaced(address=address))
+
+
 def _placed_at(value: SSAValue, old: TileType) -> SSAValue:
     """A new tile in the place of the one that it stands for."""
     new = value.type
     if not is_one(new, TileType) or new.memory is not old.memory or new.address is not None:
         return value
-    return Rewriter.replace_value_with_new_type(value, new.replaced(address=old.address))
+    return place(value, old.address)
 
 
 def base_name(value: SSAValue) -> str:

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from cubelane.analysis.join_types import is_column
 from cubelane.ir.diagnostic import Diagnostic
@@ -24,7 +23,7 @@ from cubelane.ir.tile.shaping import ReshapeOp
 from cubelane.ir.traits import NeedsRowMajor, has_trait
 from cubelane.ir.types import Layout, TileType
 from cubelane.ir.walk import ops_in
-from cubelane.passes.tile.placement import at, base_name, build, placed_like, retype
+from cubelane.passes.tile.placement import at, base_name, build, place, placed_like, retype
 
 ROW, NONE = Layout.ROW_MAJOR, Layout.NONE_BOX
 
@@ -102,8 +101,7 @@ class Repair:
             arguments = {"tile": made, "target_memory": d.memory, "blayout": d.blayout, "slayout": d.slayout}
             back = build(MoveOp, following, name, arguments, original)
         if original.address is not None:  # the author placed what reads as his tile
-            made = Rewriter.replace_value_with_new_type(made, type_.replaced(address=None))
-            back = Rewriter.replace_value_with_new_type(back, original)
+            made, back = place(made, None), place(back, original.address)
         assert isinstance(back.owner, Operation)
         back.owner.location = op.location
         made.name_hint = self.fresh(base, "row_major")

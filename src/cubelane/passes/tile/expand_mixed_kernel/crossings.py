@@ -7,7 +7,6 @@ from xdsl.dialects.arith import ConstantOp, MaxSIOp, MinSIOp, MuliOp, SubiOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import Rewriter
 
 from cubelane.analysis.boundaries import Boundary, gather_code, lane_extents, shard_code
 from cubelane.analysis.projection import Leaf, Projector
@@ -21,6 +20,7 @@ from cubelane.ir.tile.movement import MoveOp
 from cubelane.ir.tile.shaping import SetValidShapeOp
 from cubelane.ir.types import DYNAMIC, Layout, MemorySpace, SplitMode, TileType
 from cubelane.ir.walk import ops_in
+from cubelane.passes.tile.placement import place
 from cubelane.targets import Target
 
 MAT, VEC = MemorySpace.MAT, MemorySpace.VEC
@@ -263,9 +263,7 @@ class CrossingWriter:
             move = MoveOp.from_call(Bound({"tile": value}), final)
             move.results[0].name_hint = name
             value = projector.add(move, boundary.op).results[0]
-            if boundary.result_type.address is not None:
-                placed = final.replaced(address=boundary.result_type.address)
-                value = Rewriter.replace_value_with_new_type(value, placed)
+            value = place(value, boundary.result_type.address)
         projector.map[boundary.result] = value
 
     def _add_pop(

@@ -10,9 +10,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from cubelane import language
 from cubelane.check.fuzz import coverage
+from cubelane.check.fuzz.calls import Operand, draw, drawable
 from cubelane.check.fuzz.campaign import Campaign, State, judge_file, program
 from cubelane.check.fuzz.families import FAMILIES
-from cubelane.check.fuzz.forms import as_region
+from cubelane.check.fuzz.forms import as_region, tile_form
 from cubelane.check.fuzz.judge import judge
 from cubelane.check.fuzz.liveness import lost_ops
 from cubelane.check.fuzz.program import Program, inputs_of, kernel_file
@@ -24,6 +25,7 @@ from cubelane.cli.main import run_command
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.tile.channel import FreeOp
 from cubelane.ir.tile.movement import StoreOp
+from cubelane.ir.types import DTYPES, TensorType, TileType
 from cubelane.passes import pipeline
 
 KERNEL = """import pypto.language as pl
@@ -225,6 +227,55 @@ def test_a_kernel_has_two_forms():
     assert twin is not None and "pl.split_aiv(2, mode=pl.SplitMode." in twin and "'split_aiv': True" in twin
     assert as_region(twin) is None
     assert language.parse(twin)
+
+
+def test_a_kernel_of_tensors_has_two_forms_when_it_is_lowered():
+    text = tile_form(language.parse(KERNEL, "kernel.py"), "a5")
+    twin = as_region(text or "")
+    assert twin is not None and twin.count("pl.split_aiv(2, mode=pl.SplitMode.UP_DOWN)") == 1
+    assert "pl.tile.matmul" in twin.partition("pl.split_aiv")[0] and "pl.tile.exp" in twin.partition("pl.split_aiv")[2]
+
+
+def test_cube_work_behind_the_crossing_has_no_other_form():
+    behind = "            y = pl.assemble"
+    more = "            v = pl.matmul(pl.cast(v, target_type=pl.FP16), w, out_dtype=pl.FP32)\n"
+    text = tile_form(language.parse(KERNEL.replace(behind, more + behind), "kernel.py"), "a5")
+    assert text is not None and as_region(text) is None
+
+
+def test_a_program_that_means_something_else_when_compiled_again_is_found(monkeypatch):
+    stage = pipeline.pass_named("stamp-tfree-split")
+    real = type(stage.rewrite).apply
+    seen: list[ModuleOp] = []
+
+    def apply(self, context, module: ModuleOp) -> None:
+        real(self, context, module)
+        if seen and module is not seen[0]:
+            stores_elsewhere(next(op for op in module.walk() if isinstance(op, StoreOp)))
+        seen.append(module)
+
+    monkeypatch.setattr(type(stage.rewrite), "apply", apply)
+    found = judge(GOOD, ("a5",)).findings
+    assert [f.stage for f in found] == ["compiling its own result"]
+
+
+@pytest.mark.parametrize("dialect", ["gm", "tile"])
+def test_every_op_of_the_tables_can_be_drawn_and_fits(dialect):
+    """Ops that need no more than values in scope: each is met with operands of its kind."""
+    rng = random.Random(0)
+    for op in drawable(dialect):
+        if "mask" in [p.name for p in op.PARAMETERS]:
+            continue  # its first operand is what a comparison makes
+        call = next((c for _ in range(60) if (c := draw(rng.choice, op, everything(dialect)))), None)
+        assert call is not None, op.name
+    assert len(drawable(dialect)) > 60
+
+
+def everything(dialect: str) -> list[Operand]:
+    """A box, a column and a row, as floats and as whole numbers."""
+    kinds = [(shape, dtype) for shape in ((8, 16), (8, 1), (1, 16)) for dtype in ("FP32", "INT32")]
+    make = TensorType.make if dialect == "gm" else TileType.make
+    return [Operand(f"v{n}", make(shape, DTYPES[dtype])) for n, (shape, dtype) in enumerate(kinds)]
 
 
 def test_situations_are_those_of_the_op():

@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects import scf
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from cubelane.analysis.tile_layout import matrix_shape, padded_shape
 from cubelane.analysis.tile_lifetimes import Content, Lifetimes, tile_joins, viewed
+from cubelane.ir.narrowing import is_one
 from cubelane.ir.traits import Splits, trait_of
 from cubelane.ir.types import MemorySpace, TileType, bit_width, is_float
 from cubelane.targets import Target
@@ -152,7 +154,8 @@ class TileBuffers:
             self._merge_source(self.lifetimes[op.results[0]], op, index, "it is read again after it was written to")
         inits: list[tuple[Content, Operation, int]] = []
         for op in reversed(list(self.lifetimes.compound_ops())):
-            for targets, sources in tile_joins(op):
+            # what a condition hands on comes first: the language has no place for a copy in a condition
+            for targets, sources in sorted(tile_joins(op), key=lambda join: not _from_condition(join[1])):
                 first, *rest = (self.lifetimes[target] for target in targets)
                 for other in rest:
                     self._unite(first, other)
@@ -190,6 +193,10 @@ class TileBuffers:
         for content in right.contents:
             self._of[content] = left
         return True
+
+
+def _from_condition(sources: Sequence[tuple[Operation, int]]) -> bool:
+    return all(is_one(op, scf.ConditionOp) for op, _ in sources)
 
 
 def peak(buffers: Sequence[Buffer], of: TileBuffers) -> list[Buffer]:

@@ -6,8 +6,15 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, Signedness
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    UnrealizedConversionCastOp,
+)
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from cubelane.check.arrays import array_dtype
@@ -81,8 +88,8 @@ _FLOAT_ORDER = {
 
 
 def is_scalar_op(op: Operation) -> bool:
-    """Whether the op belongs to `arith`."""
-    return op.name.startswith("arith.")
+    """Whether the op belongs to `arith`, or sees the bits of an unsigned scalar as those of a signless one."""
+    return op.name.startswith("arith.") or isinstance(op, UnrealizedConversionCastOp)
 
 
 def scalar(op: Operation, operands: list[Any]) -> Any:
@@ -94,12 +101,28 @@ def scalar(op: Operation, operands: list[Any]) -> Any:
         assert isa(value, IntegerAttr)
         number: int = value.value.data
         return bool(number) if array_dtype(op.result.type) == np.bool_ else number
+    if isinstance(op, UnrealizedConversionCastOp):
+        return _held(operands[0], op)
+    if _reads_unsigned(op):
+        operands = [_unsigned(x, o.type) for x, o in zip(operands, op.operands, strict=True)]
     if isinstance(op, arith.CmpiOp):
         kind = op.predicate.value.data
         return (_UNSIGNED_ORDER.get(kind) or _ORDER[kind])(*operands)
     if isinstance(op, arith.CmpfOp):
         return _FLOAT_ORDER[op.predicate.value.data](*operands)
     return _held(_TABLE[op.name.removeprefix("arith.")](*operands), op)
+
+
+def _reads_unsigned(op: Operation) -> bool:
+    """Whether an op takes its signless operands for unsigned numbers."""
+    if isinstance(op, arith.CmpiOp):
+        return op.predicate.value.data in _UNSIGNED_ORDER
+    return op.name.endswith("ui") or op.name in ("arith.extui", "arith.uitofp")
+
+
+def _unsigned(value: Any, type_: Attribute) -> Any:
+    """The number that the bits of a signless scalar are without a sign."""
+    return value % (1 << type_.width.data) if isa(type_, IntegerType) else value
 
 
 def _held(value: Any, op: Operation) -> Any:

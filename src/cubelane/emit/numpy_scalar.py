@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerType, Signedness
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, Signedness, UnrealizedConversionCastOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from cubelane.emit.numpy_text import constant_text, dtype_text
@@ -71,6 +71,10 @@ def scalar_text(op: Operation, operands: Sequence[str]) -> str | None:
     """The expression of a scalar op over the texts of its operands; None for an op that is none."""
     if isinstance(op, arith.ConstantOp):
         return constant_text(op.value)
+    if isinstance(op, UnrealizedConversionCastOp):
+        return _in_bits(operands[0], op.operands[0], op.results[0].type)
+    if _reads_unsigned(op):
+        operands = [_without_sign(text, o) for text, o in zip(operands, op.operands, strict=True)]
     if isinstance(op, arith.CmpiOp):
         return f"({operands[0]} {_INTEGER_PREDICATES[op.predicate.value.data]} {operands[1]})"
     if isinstance(op, arith.CmpfOp):
@@ -83,6 +87,37 @@ def scalar_text(op: Operation, operands: Sequence[str]) -> str | None:
     else:
         return None
     return _in_type(text, op.results[0].type, op.name)
+
+
+def _reads_unsigned(op: Operation) -> bool:
+    """Whether an op takes its signless operands for unsigned numbers."""
+    if isinstance(op, arith.CmpiOp):
+        return op.predicate.value.data >= 6
+    return op.name.endswith("ui") or op.name in ("arith.extui", "arith.uitofp")
+
+
+def _without_sign(text: str, value: SSAValue) -> str:
+    """The number that the bits of a signless scalar are without a sign."""
+    type_ = value.type
+    if not isa(type_, IntegerType) or type_.width.data == 1:
+        return text
+    return _wrapped(text, value, type_.width.data, signed=False)
+
+
+def _in_bits(text: str, value: SSAValue, type_: Attribute) -> str:
+    """The same bits as a scalar of another signedness."""
+    if not isa(type_, IntegerType):
+        return text
+    return _wrapped(text, value, type_.width.data, signed=type_.signedness.data is not Signedness.UNSIGNED)
+
+
+def _wrapped(text: str, value: SSAValue, width: int, *, signed: bool) -> str:
+    """The text in so many bits; a constant that fits stays a constant."""
+    if isinstance(value.owner, arith.ConstantOp) and isa(value.owner.value, IntegerAttr):
+        number: int = value.owner.value.value.data
+        if 0 <= number < 1 << (width - 1):
+            return text
+    return f"wrap({_bare(text)}, {width}, {signed})"
 
 
 def may_fail(op: Operation) -> bool:

@@ -109,6 +109,7 @@ def run_block(block: Block) -> BlockResult:
                 result.refusals[f"{target}|{word}"] += 1
         if outcome.word == "equal" and outcome.source is not None:
             result.coverage += coverage.covered(outcome.source)
+            result.coverage += coverage.of_programs(outcome.final.values())
         if outcome.findings:
             result.failures.append(Failure(number, kernel, outcome.findings[0]))
     return result

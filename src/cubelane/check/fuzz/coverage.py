@@ -14,10 +14,13 @@ from cubelane.ir.tile import System, Tile
 from cubelane.ir.traits import Split, Splits
 from cubelane.ir.types import DYNAMIC, TensorType, TileType, dtype_name
 
-SITUATIONS = ("straight", "loop", "while", "branch", "region", "carried", "ragged", "run-time", "odd", "narrow")
+SITUATIONS = (
+    *("straight", "loop", "while", "branch", "region", "carried", "ragged", "run-time", "odd", "narrow"),
+    "program",
+)
 """Where an op stood and what it worked on: an op in a loop in a region counts for both; `carried` reads a loop carry,
 `ragged` and `run-time` have a tile with a partial or a run-time extent, `odd` one with an odd box, `narrow` one whose
-elements are not FP32."""
+elements are not FP32; `program` is the program of one core behind the last pass, given as a source again."""
 
 
 def covered(module: ModuleOp) -> Counter[str]:
@@ -28,6 +31,12 @@ def covered(module: ModuleOp) -> Counter[str]:
             for situation in situations(op):
                 found[f"{op.name}|{situation}"] = 1
     return found
+
+
+def of_programs(modules: Iterable[ModuleOp]) -> Counter[str]:
+    """`op|program` of every op in the programs of the cores, each counted once for a kernel."""
+    names = {op.name for module in modules for op in module.walk() if isinstance(op, SurfaceOp)}
+    return Counter({f"{name}|program": 1 for name in names})
 
 
 def situations(op: Operation) -> Iterator[str]:

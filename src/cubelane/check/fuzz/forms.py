@@ -1,53 +1,106 @@
-"""One kernel in two forms, split by the mode of its function and as a region with a full-width body: one answer."""
+"""One kernel in two forms, split by the mode of its function and as a region with a full-width body: one answer.
+
+A kernel at the tensor level is compared as what it is lowered to, the tile program that the lanes are told apart in.
+"""
 
 import ast
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.traits import MemoryWriteEffect
 
 from cubelane import language
+from cubelane.analysis.affinity import classify
 from cubelane.check.compare import compare
 from cubelane.check.execute import run_group
 from cubelane.check.fuzz.program import TOLERANCE
 from cubelane.check.fuzz.setting import FILE, Arrays, targeted
-from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.affinity import Affinity
+from cubelane.ir.diagnostic import Diagnostic, Location
+from cubelane.ir.kernel import FunctionKind, functions_of, kind_of
 from cubelane.passes import pipeline
 
 LANE_PASSES = ("lower-auto-vector-split", "expand-mixed-kernel", "split-vector-kernel", "stamp-tfree-split")
 """The passes that tell the lanes apart, on a kernel written with memory spaces."""
 
 
+def tile_form(source: ModuleOp, target: str) -> str | None:
+    """The text of a program with memory spaces, from which a region can be made; None where the passes refuse it."""
+    if all(kind_of(f) is FunctionKind.INCORE for f in functions_of(source)):
+        return language.print_program(source)
+    module = targeted(source.clone(), target)
+    try:
+        pipeline.run(module, pipeline.TILE_STAGE)
+    except Diagnostic:
+        return None
+    return language.print_program(module)
+
+
 def as_region(text: str) -> str | None:
     """The text of a tile-level kernel that is split by a mode, with its vector part in a region of that mode.
 
-    None where that is not possible: no mode, a region already, or cube work behind the first crossing.
+    None where that is not possible: no mode, a region already, cube work behind the first vector work, or a cell that
+    is written, once in a split function and by both lanes beside a region.
     """
-    tree = ast.parse(text)
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
-    if len(functions) != 1 or "split_aiv" in text:
+    if "split_aiv" in text:
         return None
-    (function,) = functions
-    marks = next((n for n in ast.walk(function.decorator_list[0]) if isinstance(n, ast.Dict)), None)
-    mode = None if marks is None else dict(zip(_words(marks.keys), marks.values, strict=True)).get("split")
-    crossing = next((n for n, s in enumerate(function.body) if _crosses(s)), None)
-    if marks is None or mode is None or crossing is None or not isinstance(function.body[-1], ast.Return):
-        return None
-    inside = function.body[crossing:-1]
-    if any("matmul" in ast.dump(s) for s in inside):
-        return None
+    tree, program = ast.parse(text), language.parse(text, FILE)
+    functions = {f.sym_name.data: f for f in functions_of(program)}
+    changed = False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name in functions and (marks := _marks(node)) is not None:
+            if not _put_into_region(node, functions[node.name], marks):
+                return None
+            changed = True
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n" if changed else None
+
+
+def _marks(function: ast.FunctionDef) -> ast.Dict | None:
+    """The attributes of a function that is split by a mode, as its decorator or its first statement says them."""
+    for place in (*function.decorator_list, *function.body):
+        for node in ast.walk(place):
+            if isinstance(node, ast.Dict) and any(
+                isinstance(k, ast.Constant) and k.value == "split" for k in node.keys
+            ):
+                return node
+    return None
+
+
+def _put_into_region(node: ast.FunctionDef, function: FuncOp, marks: ast.Dict) -> bool:
+    """Wraps all statements from the first vector work on, except the return; False where that cannot be."""
+    leaves = [list(_leaves(function, statement)) for statement in node.body]
+    lanes = (Affinity.VECTOR, Affinity.MIXED)
+    first = next((n for n, ops in enumerate(leaves) if any(classify(op) in lanes for op in ops)), None)
+    if first is None or not isinstance(node.body[-1], ast.Return):
+        return False
+    if any(classify(op) is Affinity.CUBE for ops in leaves[first:] for op in ops):
+        return False
+    if any(_writes_once(op) for ops in leaves for op in ops):
+        return False
+    words = [k.value if isinstance(k, ast.Constant) else None for k in marks.keys]
+    mode = marks.values[words.index("split")]
     marks.keys.append(ast.Constant("split_aiv"))
     marks.values.append(ast.Constant(True))
     head = ast.parse("for lane in pl.split_aiv(2):\n    pass").body[0]
     assert isinstance(head, ast.For) and isinstance(head.iter, ast.Call)
     head.iter.keywords.append(ast.keyword("mode", mode))
-    head.body = inside
-    function.body[crossing:-1] = [head]
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    head.body = node.body[first:-1]
+    node.body[first:-1] = [head]
+    return True
 
 
-def _words(keys: list[ast.expr | None]) -> list[str]:
-    return [str(k.value) if isinstance(k, ast.Constant) else "" for k in keys]
+def _writes_once(op: Operation) -> bool:
+    return op.has_trait(MemoryWriteEffect) and classify(op) is Affinity.SHARED
 
 
-def _crosses(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Assign) and "attr='Vec'" in ast.dump(statement) and "'move'" in ast.dump(statement)
+def _leaves(function: FuncOp, statement: ast.stmt) -> Iterator[Operation]:
+    """The ops of a statement, those of its body included."""
+    last = statement.end_lineno or statement.lineno
+    for op in function.walk():
+        if op is not function and not op.regions and statement.lineno <= Location.of(op).line <= last:
+            yield op
 
 
 def answer(text: str, target: str, given: Arrays, expected: Arrays) -> str:

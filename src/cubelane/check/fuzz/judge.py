@@ -20,7 +20,7 @@ from cubelane.analysis import memory_budget
 from cubelane.analysis.equality import structurally_equal
 from cubelane.check.compare import compare
 from cubelane.check.execute import run_group, run_reference
-from cubelane.check.fuzz.forms import answer, as_region
+from cubelane.check.fuzz.forms import answer, as_region, tile_form
 from cubelane.check.fuzz.liveness import lost_ops
 from cubelane.check.fuzz.program import TOLERANCE, Program, inputs_of
 from cubelane.check.fuzz.setting import FILE, Arrays, targeted
@@ -58,13 +58,15 @@ class Outcome:
     """What became of a kernel.
 
     `verdicts` says per target `equal`, or the code of the refusal. A text that the language refuses or that has no
-    meaning (it reads undefined cells, say) has no verdicts but `rejected`, the code of that refusal.
+    meaning (it reads undefined cells, say) has no verdicts but `rejected`, the code of that refusal. `final` are the
+    programs of the cores where they are equal.
     """
 
     verdicts: dict[str, str] = field(default_factory=dict[str, str])
     findings: list[Finding] = field(default_factory=list[Finding])
     rejected: str | None = None
     source: ModuleOp | None = None
+    final: dict[str, ModuleOp] = field(default_factory=dict[str, ModuleOp])
 
     @property
     def word(self) -> str:
@@ -102,20 +104,24 @@ def judge(program: Program, targets: Sequence[str] = tuple(TARGETS), inputs: Arr
     for target in targets:
         check = _Check(target, given, expected, seen)
         try:
-            outcome.verdicts[target] = check.lowered(source)
+            word, module = check.lowered(source)
+            outcome.verdicts[target] = word
+            if word == "equal":
+                outcome.final[target] = module
         except Found as found:
             outcome.findings.append(found.finding)
-    if not outcome.findings and (found := two_forms(program.text, targets[0], given, expected)):
+    if not outcome.findings and (found := two_forms(source, targets[0], given, expected)):
         outcome.findings.append(found)
     return outcome
 
 
-def two_forms(text: str, target: str, given: Arrays, expected: Arrays) -> Finding | None:
+def two_forms(source: ModuleOp, target: str, given: Arrays, expected: Arrays) -> Finding | None:
     """A kernel split by its mode, and the same one as a region: accepted both or refused both, and right."""
-    twin = as_region(text)
-    if twin is None:
-        return None
     try:
+        text = tile_form(source, target)
+        twin = None if text is None else as_region(text)
+        if text is None or twin is None:
+            return None
         one, two = (answer(t, target, given, expected) for t in (text, twin))
     except Exception as problem:
         return internal_error(problem, "the other form", target)
@@ -147,8 +153,8 @@ class _Check:
         """A finding behind the present pass."""
         return Found(Finding(kind, self.stage, self.target, str(detail), cause))
 
-    def lowered(self, source: ModuleOp) -> str:
-        """Runs all passes with all checks; `equal` or the code of the refusal. Raises Found."""
+    def lowered(self, source: ModuleOp) -> tuple[str, ModuleOp]:
+        """Runs all passes with all checks; `equal` or the code of the refusal, and the program. Raises Found."""
         module = targeted(source.clone(), self.target)
         self.stage = "reading"
         self.seen.add(self.texts(module))
@@ -162,10 +168,10 @@ class _Check:
             except Diagnostic as problem:
                 if not problem.location.line:
                     raise self.finding("refusal without a place", problem.message, problem.code) from None
-                return problem.code
+                return problem.code, module
             self.behind(module, before)
         self.stage = "the last pass"
-        return self.finished(module)
+        return self.finished(module), module
 
     def run_pass(self, stage: pipeline.Pass, module: ModuleOp) -> None:
         """One pass and the verifiers of what it promises."""
@@ -245,4 +251,18 @@ class _Check:
         for verdict in verdicts:
             if verdict.findings:
                 raise self.finding("protocol", verdict.findings[0], verdict.findings[0].code)
+        self.again(module)
         return overflow[0].code if overflow else "equal"
+
+    def again(self, module: ModuleOp) -> None:
+        """The final program, given as a source, is taken as it is: programs of cores written by hand."""
+        self.stage = "compiling its own result"
+        text = language.print_program(module)
+        try:
+            twice = pipeline.run(targeted(language.parse(text, FILE), self.target))
+        except Diagnostic as problem:
+            raise self.finding("refuses its own result", problem, problem.code) from None
+        except Exception as problem:
+            raise Found(internal_error(problem, self.stage, self.target)) from problem
+        if language.print_program(twice) != text:
+            self.meaning(twice)

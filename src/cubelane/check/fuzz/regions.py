@@ -1,7 +1,8 @@
 """Random kernels with `pl.split_aiv` regions: full-width bodies, bodies written for a lane, and task-parallel ones."""
 
 from cubelane.check.fuzz.program import Choose, Program
-from cubelane.check.fuzz.tensors import BOTH, OUTPUT, TensorGenerator, Value
+from cubelane.check.fuzz.tensor_body import BOTH, OUTPUT, Value
+from cubelane.check.fuzz.tensors import TensorGenerator
 
 FULL, LANE, WHOLE = "full width", "a lane's part", "no split"
 
@@ -57,7 +58,7 @@ class RegionGenerator(TensorGenerator):
         self.axis, self.lane = (1 if mode == "LEFT_RIGHT" else 0), self.b.fresh("lane")
         self.b.put(f"for {self.lane} in pl.split_aiv(2, mode=pl.SplitMode.{mode}):")
         self.b.indent += 1
-        outer, self.b.values = self.b.values, []
+        outer, self.b.values, self.rounded = self.b.values, [], shape is FULL
         body = {FULL: self.full_width, LANE: self.lane_part, WHOLE: self.task}[shape]
         gathered = body(crossing)
         self.b.indent -= 1
@@ -126,7 +127,7 @@ class RegionGenerator(TensorGenerator):
 
     def lane_step(self, part: Value) -> None:
         """A statement that keeps to the lane's part."""
-        makers = [self.unary, self.scaled, self.binary, self.slow, self.expand, self.convert]
+        makers = [self.unary, self.scaled, self.binary, self.slow, self.expand, self.convert, *(self.declared,) * 3]
         makers += [lambda: self.lane_load(part), lambda: self.lane_reduce(part), lambda: self.lane_reload(part)]
         self.choose([*makers, lambda: self.lane_loop(part), lambda: self.lane_branch(part)])()
 

@@ -5,98 +5,17 @@ that are stored into. Several products cross in both directions, in FP16, BF16 a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import pairwise
 
+from cubelane.check.fuzz import rare_tensors
 from cubelane.check.fuzz.program import Choose, Program
-
-INPUT, OUTPUT, BOTH = "{}", "pl.Out[{}]", "pl.InOut[{}]"
-
-
-@dataclass(frozen=True)
-class Value:
-    """A variable in scope: its shape, element type, and whether all its cells are valid."""
-
-    name: str
-    rows: int
-    columns: int
-    dtype: str = "FP32"
-    whole: bool = True
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.rows, self.columns
-
-
-@dataclass
-class Parameter:
-    """A tensor parameter of the kernel."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    direction: str = INPUT
-
-    @property
-    def annotation(self) -> str:
-        return self.direction.format(self.type)
-
-    @property
-    def type(self) -> str:
-        return f"pl.Tensor[{list(self.shape)}, pl.{self.dtype}]"
-
+from cubelane.check.fuzz.tensor_body import BOTH, INPUT, OUTPUT, Body, Value
 
 UNARY = ("neg", "abs", "relu")
 SCALAR = ("add", "mul", "maximum", "minimum", "sub")
 BINARY = ("add", "sub", "mul", "maximum", "minimum")
 EXPANDS = ("mul", "sub", "add", "max", "min")
 NUMBERS = (0.5, 1.0, 2.0, -1.0, 0.25)
-
-
-@dataclass
-class Body:
-    """Statements of one kernel under construction, and the names that are in scope."""
-
-    choose: Choose
-    lines: list[str] = field(default_factory=list[str])
-    indent: int = 2
-    count: int = 0
-    parameters: list[Parameter] = field(default_factory=list[Parameter])
-    values: list[Value] = field(default_factory=list[Value])
-    indices: list[str] = field(default_factory=list[str])
-
-    def put(self, text: str) -> None:
-        self.lines.append("    " * self.indent + text)
-
-    def fresh(self, stem: str = "v") -> str:
-        self.count += 1
-        return f"{stem}{self.count}"
-
-    def tensor(self, shape: tuple[int, ...], dtype: str = "FP32", direction: str = INPUT) -> Parameter:
-        """A new parameter, or one that fits."""
-        if direction == INPUT:
-            fits = [p for p in self.parameters if (p.shape, p.dtype, p.direction) == (shape, dtype, INPUT)]
-            if fits and self.choose((True, False)):
-                return self.choose(fits)
-        stem = {INPUT: "p", OUTPUT: "y", BOTH: "s"}[direction]
-        parameter = Parameter(self.fresh(stem), shape, dtype, direction)
-        self.parameters.append(parameter)
-        return parameter
-
-    def let(self, rows: int, columns: int, text: str, dtype: str = "FP32", whole: bool = True) -> Value:
-        """A new variable in scope."""
-        value = Value(self.fresh(), rows, columns, dtype, whole)
-        self.put(f"{value.name} = {text}")
-        self.values.append(value)
-        return value
-
-    def like(self, value: Value) -> list[Value]:
-        """All variables of the type of one."""
-        return [v for v in self.values if (*v.shape, v.dtype, v.whole) == (*value.shape, value.dtype, value.whole)]
-
-    def floats(self) -> list[Value]:
-        """The FP32 variables."""
-        return [v for v in self.values if v.dtype == "FP32"]
 
 
 class TensorGenerator:
@@ -113,6 +32,7 @@ class TensorGenerator:
         self.n = choose((32, 16, 64, 24, 21))
         self.scalar = choose((0, 1, 2, 3, 5, self.m // 2, self.m))
         self.b = Body(choose)
+        self.rounded = True
 
     # --- the frame -----------------------------------------------------------------------------------------------
 
@@ -253,6 +173,8 @@ class TensorGenerator:
             *(self.unary, self.scaled, self.binary, self.binary, self.load, self.reduce, self.reduce, self.expand),
             *(self.expand, self.normalize, self.reshape, self.full, self.convert, self.cut, self.fill, self.joined),
             *(self.valid_rows, self.turn, self.slow, self.row, self.reload, self.cell),
+            *(self.declared,) * 8,
+            *(self.rare,) * 3,
         ]
 
     def nests(self) -> list[Callable[[], None]]:
@@ -265,6 +187,16 @@ class TensorGenerator:
 
     def same(self, value: Value, text: str) -> None:
         self.b.let(*value.shape, text, value.dtype, value.whole)
+
+    def declared(self) -> None:
+        """A call of any elementwise or reducing op; what is right to a few bits only goes straight to an output."""
+        value = rare_tensors.declared(self.b, rounded=self.rounded)
+        if value is not None:
+            self.store(value)
+
+    def rare(self) -> None:
+        """An op of another kind that kernels seldom have."""
+        self.choose(rare_tensors.STEPS)(self.b)
 
     def unary(self) -> None:
         value = self.pick()

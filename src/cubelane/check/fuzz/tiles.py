@@ -4,46 +4,9 @@
 run fast. Whatever comes out is a well-formed program; whether it can be shared out is the pass's business.
 """
 
-from dataclasses import dataclass, field
-
+from cubelane.check.fuzz import rare_tiles
 from cubelane.check.fuzz.program import Choose, Program
-
-
-@dataclass(frozen=True)
-class Tile:
-    """A vector tile in scope: its name, box and valid extents (numbers, or the name of a scalar)."""
-
-    name: str
-    rows: int
-    columns: int
-    valid: tuple[int | str, int | str]
-
-    @property
-    def full(self) -> bool:
-        return self.valid == (self.rows, self.columns)
-
-
-@dataclass
-class Writer:
-    """The text under construction."""
-
-    choose: Choose
-    lines: list[str] = field(default_factory=list[str])
-    indent: int = 2
-    count: int = 0
-    outputs: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
-
-    def put(self, text: str) -> None:
-        self.lines.append("    " * self.indent + text)
-
-    def name(self, stem: str = "v") -> str:
-        self.count += 1
-        return f"{stem}{self.count}"
-
-    def let(self, tile: Tile, text: str) -> Tile:
-        self.put(f"{tile.name} = {text}")
-        return tile
-
+from cubelane.check.fuzz.tile_writer import Tile, Writer
 
 UNARY = ("neg", "abs", "relu")
 SCALAR = ("adds", "muls", "maximums", "minimums")
@@ -57,15 +20,17 @@ class Generator:
 
     def __init__(self, choose: Choose):
         self.choose = choose
-        self.mode = choose(("UP_DOWN", "LEFT_RIGHT", "UP_DOWN"))
+        self.mode: str | None = choose(("UP_DOWN", "LEFT_RIGHT", "UP_DOWN"))
         self.rows = choose((16, 32, 8, 17, 6, 2, 1))
         self.columns = choose((16, 8, 32, 21, 24, 1))
         ragged = choose((False, False, True))
         self.valid: int | str = choose((self.rows, "n", *range(1, self.rows + 1))) if ragged else self.rows
         self.n = choose(tuple(range(1, self.rows + 1)))
         self.form = choose(("function", "function", "region", "function"))
+        if self.form == "function" and choose((False, False, False, True)):
+            self.mode = None
         self.tensors = {"u": (self.columns, 16)} if choose((False, False, True)) else {}
-        self.w = Writer(choose)
+        self.w = Writer(choose, rows=self.rows, columns=self.columns)
         self.tiles: list[Tile] = []
         self.stored: list[str] = []
 
@@ -76,7 +41,7 @@ class Generator:
         return Program(text, {"n": self.n}, self.FAMILY)
 
     def head(self) -> list[str]:
-        marks = f'"split": pl.SplitMode.{self.mode}'
+        marks = "" if self.mode is None else f'"split": pl.SplitMode.{self.mode}'
         if self.form == "region":
             marks += ', "split_aiv": True'
         m, n = self.rows, self.columns
@@ -103,11 +68,12 @@ class Generator:
         w.put("xl = pl.tile.move(xm, target_memory=pl.Mem.Left)")
         w.put(f"wm = pl.tile.load(w, [0, 0], [16, {n}], target_memory=pl.Mem.Mat)")
         w.put("wr = pl.tile.move(wm, target_memory=pl.Mem.Right)")
-        w.put("acc = pl.tile.matmul(xl, wr)")
+        text, box = rare_tiles.product(w, m, n)
+        w.put(f"acc = {text}")
         if self.form == "region":
             w.put(f"for lane in pl.split_aiv(2, mode=pl.SplitMode.{self.mode}):")
             w.indent += 1
-        v = Tile("v", m, n, (self.valid, n))
+        v = Tile("v", box, n, (self.valid, n))
         kwargs = "blayout=pl.TileLayout.row_major, slayout=pl.TileLayout.none_box"
         if self.form == "region" and self.choose((True, False)):
             v = Tile("v", m, n, (m, n))
@@ -134,11 +100,23 @@ class Generator:
     def step(self, depth: int) -> None:
         kinds = [self.elementwise, self.binary, self.load, self.full, self.reduce, self.expand, self.valid_shape]
         kinds += [self.reshape, self.slice, self.pad, self.vector, self.join, self.paste, self.select, self.bits]
+        kinds += [*(self.declared,) * 8, self.rare, self.rare, self.rare]
         if depth < 2:
             kinds += [self.loop, self.branch, self.while_loop, self.store_loop]
         if self.tensors and self.form == "function":
             kinds += [self.to_cube]
         self.choose(kinds)()
+
+    def declared(self) -> None:
+        """A call of any elementwise or reducing op; what is right to a few bits only goes straight to an output."""
+        outside = self.w.indent == 2 + (self.form == "region")
+        tile = rare_tiles.declared(self.w, self.tiles, rounded=outside and self.FAMILY == "tile")
+        if tile is not None:
+            self.stored.append(self.store(tile))
+
+    def rare(self) -> None:
+        """An op of another kind that kernels seldom have."""
+        self.choose(rare_tiles.STEPS)(self.w, self.tiles)
 
     def add(self, rows: int, columns: int, valid: tuple[int | str, int | str], text: str) -> Tile:
         tile = self.w.let(Tile(self.w.name(), rows, columns, valid), text)
@@ -325,19 +303,19 @@ class Generator:
 
     def nested(self, extra: Tile | None) -> Tile:
         """A body one level deeper; gives a tile of the type of the first one."""
-        before = list(self.tiles)
+        before, others = list(self.tiles), list(self.w.others)
         self.w.indent += 1
         if extra is not None:
             self.tiles.append(extra)
         like = extra if extra is not None else self.choose(self.tiles)
         for _ in range(self.choose((1, 2))):
-            self.choose((self.elementwise, self.binary, self.load, self.expand))()
+            self.choose((self.elementwise, self.binary, self.load, self.expand, self.declared, self.declared))()
         fits = [t for t in self.tiles if (t.rows, t.columns, t.valid) == (like.rows, like.columns, like.valid)]
         chosen = self.choose(fits)
         op = self.choose(UNARY)
         made = self.w.let(Tile(self.w.name(), like.rows, like.columns, like.valid), f"pl.tile.{op}({chosen.name})")
         self.w.indent -= 1
-        self.tiles = before
+        self.tiles, self.w.others = before, others
         return made
 
     def branch(self) -> None:
@@ -358,7 +336,7 @@ class ExplicitGenerator(Generator):
 
     def __init__(self, choose: Choose):
         super().__init__(choose)
-        self.form, self.tensors = "region", {}
+        self.form, self.tensors, self.mode = "region", {}, self.mode or "UP_DOWN"
         self.axis = 0 if self.mode == "UP_DOWN" else 1
         box = [self.rows, self.columns]
         self.half = (box[self.axis] + 1) // 2
@@ -377,7 +355,7 @@ class ExplicitGenerator(Generator):
         w.put("xl = pl.tile.move(xm, target_memory=pl.Mem.Left)")
         w.put(f"wm = pl.tile.load(w, [0, 0], [16, {n}], target_memory=pl.Mem.Mat)")
         w.put("wr = pl.tile.move(wm, target_memory=pl.Mem.Right)")
-        w.put("acc = pl.tile.matmul(xl, wr)")
+        w.put(f"acc = {rare_tiles.product(w, m, n, row_forms=False)[0]}")
         w.put(f"for lane in pl.split_aiv(2, mode=pl.SplitMode.{self.mode}):")
         w.indent += 1
         ragged = self.valid != m or (m, n)[self.axis] % 2 == 1
@@ -393,7 +371,7 @@ class ExplicitGenerator(Generator):
 
     def step(self, depth: int) -> None:
         kinds = [self.elementwise, self.binary, self.load, self.full, self.reduce, self.expand, self.pad]
-        self.choose([*kinds, self.loop, self.branch, self.while_loop])()
+        self.choose([*kinds, self.declared, self.declared, self.loop, self.branch, self.while_loop])()
 
     def store(self, tile: Tile) -> str:
         output, name = f"y{len(self.w.outputs)}", self.w.name("o")

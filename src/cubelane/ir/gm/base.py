@@ -10,6 +10,7 @@ from cubelane.ir.surface import (
     Bound,
     SurfaceOp,
 )
+from cubelane.ir.tile.base import need_integers
 from cubelane.ir.traits import (
     Cost,
     CostClass,
@@ -31,6 +32,13 @@ class TensorOp(SurfaceOp):
     """An op of the DSL namespace `pl.tensor`."""
 
     NAMESPACE: ClassVar[str] = "tensor"
+    INTEGER_ONLY: ClassVar[bool] = False
+
+    @classmethod
+    def check_integers(cls, call: Bound, *names: str) -> None:
+        """Refuses operands of floats where the op works on bits."""
+        for name in names if cls.INTEGER_ONLY else ():
+            need_integers(cls.SPELLING, tensor(call, name).dtype, name)
 
 
 def wrong(message: str, *notes: str, instead: str | None = None, code: str = "wrong-type") -> Diagnostic:

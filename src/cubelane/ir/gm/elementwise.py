@@ -36,6 +36,7 @@ class UnaryTensorOp(TensorOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TensorType:
+        cls.check_integers(call, "tile")
         t = tensor(call, "tile")
         return TensorType.make(t.shape, t.dtype, valid=t.data.valid)
 
@@ -50,6 +51,7 @@ class BinaryTensorOp(TensorOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TensorType:
+        cls.check_integers(call, "lhs", "rhs")
         lhs, rhs = tensor(call, "lhs"), tensor(call, "rhs")
         return TensorType.make(broadcast(lhs.shape, rhs.shape), promote(lhs.dtype, rhs.dtype))
 
@@ -64,6 +66,7 @@ class ScalarTensorOp(TensorOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TensorType:
+        cls.check_integers(call, "tile")
         t = tensor(call, "tile")
         return TensorType.make(t.shape, t.dtype, valid=t.data.valid)
 
@@ -137,7 +140,7 @@ def _declare(base: type[TensorOp], row: tables.Row, behaviour: Split, axis: int 
     )
     body = {"__doc__": base.__doc__, "__module__": __name__, "name": f"gm.{ir_name}", "traits": traits_def(*traits)}
     op = irdl_op_definition(type(ir_name.title().replace("_", "") + "Op", (base,), body))
-    op.SPELLING = row.spelling
+    op.SPELLING, op.INTEGER_ONLY = row.spelling, row.integer_only
     if issubclass(op, ReduceTensorOp):
         assert axis is not None
         op.AXIS, op.INDEX_RESULT = axis, row.index_result

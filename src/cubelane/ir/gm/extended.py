@@ -7,7 +7,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from cubelane.ir.gm.base import TensorOp, tensor, tensor_traits, wrong
 from cubelane.ir.gm.elementwise import ReduceTensorOp
 from cubelane.ir.surface import Bound, Kind, Parameter, keyword
-from cubelane.ir.tile.base import TileOp
+from cubelane.ir.tile.elementwise import TableOp
 from cubelane.ir.tile.extended import EXTENDED_TABLE, AngleOp
 from cubelane.ir.tile.shaping import ReinterpretViewOp as TileReinterpretViewOp
 from cubelane.ir.traits import Cost, Meaning, Split, Splits, trait_of_class
@@ -20,6 +20,7 @@ class TableTensorOp(TensorOp):
     @classmethod
     def result_type(cls, call: Bound) -> TensorType:
         tensors = [p.name for p in cls.PARAMETERS if p.kind is Kind.VALUE]
+        cls.check_integers(call, *tensors)
         first = tensor(call, tensors[0])
         for name in tensors[1:]:
             other = tensor(call, name)
@@ -42,7 +43,7 @@ class AngleTensorOp(TableTensorOp):
         return super().result_type(call)
 
 
-def _declare(tile_op: type[TileOp]) -> type[TensorOp]:
+def _declare(tile_op: type[TableOp]) -> type[TensorOp]:
     """The tensor form of a tile op."""
     splits, meaning, cost = (
         trait_of_class(tile_op, Splits),
@@ -68,6 +69,7 @@ def _declare(tile_op: type[TileOp]) -> type[TensorOp]:
         body["result"] = result_def(TensorType)
     op = irdl_op_definition(cast(type[TensorOp], type(tile_op.__name__, (base,), body)))
     op.SPELLING, op.PARAMETERS = tile_op.SPELLING, parameters
+    op.INTEGER_ONLY = tile_op.INTEGER_ONLY
     if issubclass(op, ReduceTensorOp):
         assert splits.axis is not None
         op.AXIS, op.INDEX_RESULT = splits.axis, True

@@ -6,7 +6,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.surface import Bound, SurfaceOp
-from cubelane.ir.types import DYNAMIC, MemorySpace, TileType, dtype_name, promote
+from cubelane.ir.types import DYNAMIC, MemorySpace, TileType, dtype_name, is_float, promote
 
 
 class TileOp(SurfaceOp):
@@ -67,6 +67,16 @@ def need_dtype(tile: TileType, dtype: Attribute, name: str) -> None:
     if tile.dtype != dtype:
         raise wrong(
             f"`{name}` must have the element type {dtype_name(dtype)}, it has {dtype_name(tile.dtype)}",
+            code="wrong-dtype",
+        )
+
+
+def need_integers(spelling: str, dtype: Attribute, name: str) -> None:
+    """Refuses an operand of floats for an op that works on bits."""
+    if is_float(dtype):
+        raise wrong(
+            f"`{spelling}` works on integers, `{name}` holds {dtype_name(dtype)}",
+            instead="pl.cast(..., target_type=pl.INT32)",
             code="wrong-dtype",
         )
 

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop
 from xdsl.traits import OpTrait, Pure
 
 from cubelane.ir.surface import Bound, Kind, Parameter, a_scalar, a_value, keyword
-from cubelane.ir.tile.base import TileOp, broadcast_result, need_dtype, same_as, wrong
+from cubelane.ir.tile.base import TileOp, broadcast_result, need_dtype, need_integers, same_as, wrong
 from cubelane.ir.traits import (
     Broadcasts,
     Cost,
@@ -23,7 +23,7 @@ from cubelane.ir.traits import (
     Split,
     Splits,
 )
-from cubelane.ir.types import DTYPES, Layout, MemorySpace, TileType, dtype_name, in_words, is_float
+from cubelane.ir.types import DTYPES, Layout, MemorySpace, TileType, dtype_name, in_words
 
 VEC = MemorySpace.VEC
 PRECISION = (("high_precision", "highPrecision"),)
@@ -69,6 +69,12 @@ class TableOp(TileOp):
     INDEX_RESULT: ClassVar[bool] = False
     BROADCASTS: ClassVar[bool] = False
 
+    @classmethod
+    def check_integers(cls, call: Bound, *names: str) -> None:
+        """Refuses operands of floats where the op works on bits."""
+        for name in names if cls.INTEGER_ONLY else ():
+            need_integers(cls.SPELLING, call.tile(name).dtype, name)
+
 
 class UnaryOp(TableOp):
     """A function of every cell; shape, element type, valid extent and layout are those of the operand."""
@@ -79,6 +85,7 @@ class UnaryOp(TableOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
+        cls.check_integers(call, "tile")
         return same_as(call.tile("tile"))
 
 
@@ -92,12 +99,7 @@ class BinaryOp(TableOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
-        if cls.INTEGER_ONLY and is_float(call.tile("lhs").dtype):
-            raise wrong(
-                f"`{cls.SPELLING}` works on integers, `lhs` holds {dtype_name(call.tile('lhs').dtype)}",
-                instead="pl.cast(..., target_type=pl.INT32)",
-                code="wrong-dtype",
-            )
+        cls.check_integers(call, "lhs", "rhs")
         return broadcast_result(call)
 
 
@@ -111,6 +113,7 @@ class ScalarOp(TableOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
+        cls.check_integers(call, "tile")
         return same_as(call.tile("tile"))
 
 
@@ -170,6 +173,16 @@ class ColExpandOp(TableOp):
         return broadcast_result(call, "tile", "col_vector")
 
 
+def need_room(tmp: TileType, tile: TileType) -> None:
+    """Refuses a scratch tile that is smaller than the tile, or of another element type."""
+    need_dtype(tmp, tile.dtype, "tmp")
+    if len(tmp.shape) != len(tile.shape) or any(a < b for a, b in zip(tmp.shape, tile.shape, strict=True)):
+        raise wrong(
+            f"the scratch tile {list(tmp.shape)} is smaller than the tile {list(tile.shape)}",
+            code="wrong-shape",
+        )
+
+
 class ScratchReduceOp(TableOp):
     """Folds the last axis; `tmp` is scratch memory of the same element type, at least as large."""
 
@@ -181,12 +194,7 @@ class ScratchReduceOp(TableOp):
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
         tile, tmp = call.tile("tile"), call.tile("tmp")
-        need_dtype(tmp, tile.dtype, "tmp")
-        if len(tmp.shape) != len(tile.shape) or any(a < b for a, b in zip(tmp.shape, tile.shape, strict=True)):
-            raise wrong(
-                f"the scratch tile {list(tmp.shape)} is smaller than the tile {list(tile.shape)}",
-                code="wrong-shape",
-            )
+        need_room(tmp, tile)
         dtype = DTYPES["INT32"] if cls.INDEX_RESULT else tile.dtype
         layout = Layout.COL_MAJOR if tile.shape[-2] > 1 else None
         return TileType.make((*tile.shape[:-1], 1), dtype, VEC, (*tile.valid[:-1], 1), blayout=layout)
@@ -255,10 +263,10 @@ SCALAR = (
     Row("minimums", "np.minimum({tile}, {scalar})", "pto.tmins", row_major=False),
     Row("fmods", "np.fmod({tile}, {scalar})", "pto.tfmods", cost=_SLOW),
     Row("expands", "np.full_like({tile}, {scalar})", "pto.texpands", row_major=False, ins=("scalar",)),
-    Row("ands", "{tile} & {scalar}", "pto.tands", row_major=False),
-    Row("ors", "{tile} | {scalar}", "pto.tors", row_major=False),
-    Row("shls", "{tile} << {scalar}", "pto.tshls", row_major=False),
-    Row("shrs", "{tile} >> {scalar}", "pto.tshrs", row_major=False),
+    Row("ands", "{tile} & {scalar}", "pto.tands", row_major=False, integer_only=True),
+    Row("ors", "{tile} | {scalar}", "pto.tors", row_major=False, integer_only=True),
+    Row("shls", "{tile} << {scalar}", "pto.tshls", row_major=False, integer_only=True),
+    Row("shrs", "{tile} >> {scalar}", "pto.tshrs", row_major=False, integer_only=True),
 )
 
 ROW_EXPAND = (

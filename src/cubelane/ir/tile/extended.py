@@ -10,16 +10,16 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from cubelane.ir.surface import Bound, Parameter, a_scalar, a_value
 from cubelane.ir.tile.angles import COSINE, SINE
-from cubelane.ir.tile.base import TileOp, broadcast_result, need_dtype, same_as, wrong
-from cubelane.ir.tile.elementwise import TableOp, UnaryOp, vector_traits
+from cubelane.ir.tile.base import broadcast_result, need_dtype, same_as, wrong
+from cubelane.ir.tile.elementwise import TableOp, UnaryOp, need_room, vector_traits
 from cubelane.ir.traits import Broadcasts, Composite, CostClass, Split, Step
-from cubelane.ir.types import DTYPES, MemorySpace, TileType, dtype_name, in_words, is_float
+from cubelane.ir.types import DTYPES, MemorySpace, TileType, dtype_name, in_words
 
 VEC = MemorySpace.VEC
 _SLOW = CostClass.VECTOR_SLOW
 
 
-def _need_one_shape(op: type[TileOp], call: Bound, names: Sequence[str]) -> None:
+def _need_one_shape(op: type[TableOp], call: Bound, names: Sequence[str]) -> None:
     first = call.tile(names[0])
     for name in names[1:]:
         tile = call.tile(name)
@@ -29,11 +29,6 @@ def _need_one_shape(op: type[TileOp], call: Bound, names: Sequence[str]) -> None
                 f"{dtype_name(first.dtype)}, `{name}` is {in_words(tile)}",
                 code="wrong-shape",
             )
-
-
-def _need_integers(op: type[TableOp], tile: TileType) -> None:
-    if op.INTEGER_ONLY and is_float(tile.dtype):
-        raise wrong(f"`{op.SPELLING}` works on integers, the tile holds {dtype_name(tile.dtype)}", code="wrong-dtype")
 
 
 class ScratchBinaryOp(TableOp):
@@ -49,7 +44,7 @@ class ScratchBinaryOp(TableOp):
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
         lhs = call.tile("lhs")
-        _need_integers(cls, lhs)
+        cls.check_integers(call, "lhs", "rhs")
         need_dtype(call.tile("tmp"), lhs.dtype, "tmp")
         return broadcast_result(call)
 
@@ -66,7 +61,7 @@ class ScratchScalarOp(TableOp):
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
         tile = call.tile("tile")
-        _need_integers(cls, tile)
+        cls.check_integers(call, "tile")
         need_dtype(call.tile("tmp"), tile.dtype, "tmp")
         return same_as(tile)
 
@@ -163,7 +158,7 @@ class AngleOp(UnaryOp):
 
 
 class ColumnIndexOp(TableOp):
-    """Where the largest or smallest cell of every column is, as INT32 [1, N]; `tmp` is scratch of the same shape."""
+    """Where the largest or smallest cell of every column is, as INT32 [1, N]; `tmp` is scratch, at least as large."""
 
     tile = operand_def(TileType)
     tmp = operand_def(TileType)
@@ -174,7 +169,7 @@ class ColumnIndexOp(TableOp):
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
         tile = call.tile("tile")
-        _need_one_shape(cls, call, ("tile", "tmp"))
+        need_room(call.tile("tmp"), tile)
         return TileType.make((1, *tile.shape[1:]), DTYPES["INT32"], VEC, (1, *tile.valid[1:]))
 
 
@@ -245,7 +240,7 @@ _COLUMN_INDICES = (
 )
 
 
-def _declare(base: type[TableOp], row: Row, axis: int | None = None) -> type[TileOp]:
+def _declare(base: type[TableOp], row: Row, axis: int | None = None) -> type[TableOp]:
     tiles = [p.name for p in base.PARAMETERS if p.kind.name == "VALUE"]
     traits = vector_traits(
         Split.ELEMENTWISE if axis is None else Split.REDUCES,
@@ -274,7 +269,7 @@ def _declare(base: type[TableOp], row: Row, axis: int | None = None) -> type[Til
     return op
 
 
-EXTENDED_TABLE: dict[str, type[TileOp]] = {
+EXTENDED_TABLE: dict[str, type[TableOp]] = {
     op.name: op
     for op in (
         *(_declare(base, row) for base, rows in _TABLES for row in rows),
@@ -283,4 +278,4 @@ EXTENDED_TABLE: dict[str, type[TileOp]] = {
 }
 """The classes made from the tables, by IR name."""
 
-EXTENDED_OPS: tuple[type[TileOp], ...] = tuple(EXTENDED_TABLE.values())
+EXTENDED_OPS: tuple[type[TableOp], ...] = tuple(EXTENDED_TABLE.values())

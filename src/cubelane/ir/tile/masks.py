@@ -5,7 +5,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from cubelane.ir.surface import Bound, Kind, Parameter, a_scalar, a_value, keyword
-from cubelane.ir.tile.base import TileOp, broadcast_result, same_as
+from cubelane.ir.tile.base import TileOp, broadcast_result, need_integers, same_as
 from cubelane.ir.tile.elementwise import vector_traits
 from cubelane.ir.traits import Broadcasts, Split
 from cubelane.ir.types import DTYPES, DYNAMIC, MemorySpace, TileType
@@ -118,6 +118,7 @@ class SelectOp(TileOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
+        need_integers(cls.SPELLING, call.tile("mask").dtype, "mask")
         return broadcast_result(call)
 
 
@@ -153,6 +154,7 @@ class SelectScalarOp(TileOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
+        need_integers(cls.SPELLING, call.tile("mask").dtype, "mask")
         return same_as(call.tile("tile"))
 
 

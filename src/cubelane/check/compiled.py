@@ -145,6 +145,17 @@ def _compared(
     }
 
 
+def for_machine(program: ModuleOp, target: str, mode: str | None) -> ModuleOp:
+    """A copy of the program for a machine, in a mode where one is given. Raises ValueError for an unknown target."""
+    if target not in TARGETS:
+        raise ValueError(f"unknown target {target!r}; known: {', '.join(TARGETS)}")
+    source = program.clone()
+    source.attributes[TARGET] = StringAttr(target)
+    if mode is not None:
+        ChooseSplitMode(mode).apply(Context(), source)
+    return source
+
+
 def compile_program(
     program: ModuleOp,
     target: str = "a2a3",
@@ -158,12 +169,7 @@ def compile_program(
     `mode` (`up_down`, `left_right`, `none`) replaces the author's split mode. Raises a Diagnostic when the kernel
     is refused, ValueError for an unknown target.
     """
-    if target not in TARGETS:
-        raise ValueError(f"unknown target {target!r}; known: {', '.join(TARGETS)}")
-    source = program.clone()
-    source.attributes[TARGET] = StringAttr(target)
-    if mode is not None:
-        ChooseSplitMode(mode).apply(Context(), source)
+    source = for_machine(program, target, mode)
     module = source.clone()
     stages: list[Stage] = []
 

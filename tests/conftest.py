@@ -1,4 +1,4 @@
-"""Settings for all tests: hypothesis is deterministic, so that a red run is red everywhere."""
+"""Settings for all tests: hypothesis is deterministic, so that a red run is red everywhere; no compile is cached."""
 
 import os
 
@@ -9,3 +9,4 @@ settings.load_profile("default")
 
 # two test processes at a time: the threads of small products would wait for each other (as in cubelane.cli.main)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ["CUBELANE_CACHE"] = "off"  # a test must see what the passes do now; commands started by tests inherit it

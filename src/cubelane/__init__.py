@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from cubelane.language.runner import install_runner
 
 if TYPE_CHECKING:
-    from cubelane.check.compiled import CompiledKernel, compile_kernel
+    from cubelane.check.compile_once import compile_kernel
+    from cubelane.check.compiled import CompiledKernel
     from cubelane.ir.diagnostic import Diagnostic, Location
 
     compile = compile_kernel
@@ -24,7 +25,7 @@ _HOMES = {
     "CompiledKernel": ("cubelane.check.compiled", "CompiledKernel"),
     "Diagnostic": ("cubelane.ir.diagnostic", "Diagnostic"),
     "Location": ("cubelane.ir.diagnostic", "Location"),
-    "compile": ("cubelane.check.compiled", "compile_kernel"),
+    "compile": ("cubelane.check.compile_once", "compile_kernel"),
 }
 
 

@@ -1,7 +1,5 @@
-"""The compile cache: final programs in a folder of the user's, as text, so that what was compiled once is only read.
+"""Texts by key in a folder of the user's: the disk side of the compile cache.
 
-An entry is found by everything the result depends on: the program as it was read (constants, closures and helpers are
-part of it by then, places too), the machine, the mode, and the versions of Cubelane with all its files, xDSL and Python.
 Entries appear whole or not at all, several processes may share a folder, and what is no entry of this user is ignored.
 Nothing of an entry is executed; one that was changed does not fit its own digest. A folder that cannot be written to, a
 full disk: then nothing is kept, and that is all.
@@ -10,28 +8,16 @@ full disk: then nothing is kept, and that is all.
 import contextlib
 import hashlib
 import os
-import sys
 import tempfile
-from collections import OrderedDict
 from collections.abc import Iterator
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
-
-from xdsl.dialects.builtin import ModuleOp
-
-from cubelane.check.compiled import CompiledKernel, compile_program, for_machine
-from cubelane.ir.stored import NotStored, as_stored, from_stored
 
 VARIABLE = "CUBELANE_CACHE"
 """The environment variable that names the folder, or switches the cache off: `off`, `0` or `no`."""
 
 LIMIT = 64 << 20
 """Bytes that a folder may hold; beyond, what was not used for longest goes."""
-
-MEMORY = 64
-"""Compiled kernels that one process keeps."""
 
 HEAD = "cubelane-cache 1"
 SUFFIX = ".entry"
@@ -154,56 +140,3 @@ def _write(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-
-
-@cache
-def versions() -> str:
-    """What the result of a compile depends on beside the program: this package to the last file, xDSL, Python."""
-    root = Path(__file__).parents[1]
-    files = sorted(root.rglob("*.py"))
-    facts = [f"{path.relative_to(root)} {(s := path.stat()).st_size} {s.st_mtime_ns}" for path in files]
-    ours = hashlib.sha256("\n".join(facts).encode()).hexdigest()
-    return f"{ours} xdsl {version('xdsl')} python {sys.version}"
-
-
-def key_of(program: ModuleOp, target: str, mode: str | None) -> str:
-    """The key of a compile. Raises NotStored for a program that has no text."""
-    facts = "\n".join((versions(), target, str(mode), as_stored(program)))
-    return hashlib.sha256(facts.encode()).hexdigest()
-
-
-_kept: OrderedDict[str, CompiledKernel] = OrderedDict()
-"""The kernels that this process compiled or read last."""
-
-
-def cached_compile(program: ModuleOp, target: str = "a2a3", mode: str | None = None) -> CompiledKernel:
-    """`compile_program`, or what it gave before for the same program; callers share the result and leave it as it is."""
-    place = folder()
-    if place is None:
-        return compile_program(program, target, mode)
-    try:
-        key = key_of(program, target, mode)
-    except (NotStored, OSError):
-        return compile_program(program, target, mode)
-    compiled = _kept.get(key) or _read(Cache(place), key, program, target, mode)
-    if compiled is None:
-        compiled = compile_program(program, target, mode)
-        with contextlib.suppress(NotStored):
-            Cache(place).put(key, as_stored(compiled.module))
-    _kept[key] = compiled
-    _kept.move_to_end(key)
-    while len(_kept) > MEMORY:
-        _kept.popitem(last=False)
-    return compiled
-
-
-def _read(kept: Cache, key: str, program: ModuleOp, target: str, mode: str | None) -> CompiledKernel | None:
-    """The kernel of an entry; its source is the program itself, for the machine and the mode."""
-    text = kept.get(key)
-    if text is None:
-        return None
-    try:
-        module = from_stored(text)
-    except NotStored:
-        return None
-    return CompiledKernel(for_machine(program, target, mode), module, target)

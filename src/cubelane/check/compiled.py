@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from xdsl.context import Context
@@ -10,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from cubelane.check.compare import NO_NOISE, Comparisons, compare
 from cubelane.check.execute import Executable, RunResult, draw_inputs, run_group, run_reference
-from cubelane.check.kernel_file import Arrays, Judge, read_program
+from cubelane.check.kernel_file import Arrays, Judge
 from cubelane.check.rounding import allowance, notes
 from cubelane.check.validate import validate
 from cubelane.ir.diagnostic import Diagnostic
@@ -181,16 +180,3 @@ def compile_program(
 
     module = pipeline.run(module, after=after)
     return CompiledKernel(source, module, target, stages)
-
-
-def compile_kernel(kernel: Any, target: str = "a2a3", mode: str | None = None, **options: Any) -> CompiledKernel:
-    """Compiles what a user has in hand: a `@pl.program`, a `@pl.function`, or the path `FILE[:KERNEL]`.
-
-    See `compile_program` for the rest.
-    """
-    if isinstance(kernel, str | Path):
-        return compile_program(read_program(str(kernel)), target, mode, **options)
-    program = kernel if isinstance(kernel, ModuleOp) else getattr(kernel, "program", None)
-    if not isinstance(program, ModuleOp):
-        raise TypeError(f"{kernel!r} is no kernel: decorate it with @pl.program or @pl.function, or give a path")
-    return compile_program(program, target, mode, **options)

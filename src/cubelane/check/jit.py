@@ -1,6 +1,7 @@
 """What running a `@pl.jit` kernel means: compile for the types of the arguments, run on the simulated core group.
 
-Installed as the runner of the language when the package is imported. A compiled specialization is kept on the kernel.
+Installed as the runner of the language when the package is imported. A compiled specialization is kept on the kernel,
+and in the cache.
 """
 
 import sys
@@ -12,7 +13,8 @@ import ml_dtypes
 import numpy as np
 from typing_extensions import TypeIs
 
-from cubelane.check.compiled import CompiledKernel, compile_program
+from cubelane.check.compile_once import cached_compile
+from cubelane.check.compiled import CompiledKernel
 from cubelane.check.execute import run_group
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.narrowing import is_list, is_tuple
@@ -53,7 +55,7 @@ def run(kernel: JitFunction, action: str, arguments: tuple[Any, ...], keywords: 
 
 
 def _ready(specialized: Specialized, target: str, mode: str | None) -> Ready:
-    compiled = compile_program(program_of(specialized), target, mode)
+    compiled = cached_compile(program_of(specialized), target, mode)
     return Ready(compiled, Executable(compiled.module))
 
 

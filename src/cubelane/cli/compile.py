@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from cubelane import language
 from cubelane.analysis.pipeline_stages import left_alone
+from cubelane.check.compile_once import cached_compile
 from cubelane.check.compiled import CompiledKernel, Verdict, compile_program
 from cubelane.check.kernel_file import Judge, read_judge, read_program, split_name
 from cubelane.check.summary import HEADER, Summary, summarize
@@ -47,6 +48,7 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("--report", metavar="HTML", help="write the explorer: one page about this compile")
     arguments.add_argument("--trace", metavar="JSON", help="write the timeline for Perfetto or chrome://tracing")
     arguments.add_argument("--no-timing", action="store_true", help="leave the figures of the timing model out")
+    arguments.add_argument("--no-cache", action="store_true", help="compile anew, and keep nothing for the next time")
     add_format(arguments)
     given = arguments.parse_args(argv)
     if micro.handles(given.file):
@@ -54,7 +56,10 @@ def main(argv: list[str]) -> int:
     with Progress(enabled=given.format == "text") as progress:
         program, judge = read_program(given.file), judge_of(given)
         keep = bool(given.folder or given.report) or given.validate == "each"
-        compiled = compile_program(program, given.target, given.mode, keep_stages=keep, progress=progress)
+        if keep or given.no_cache:
+            compiled = compile_program(program, given.target, given.mode, keep_stages=keep, progress=progress)
+        else:
+            compiled = cached_compile(program, given.target, given.mode, progress=progress)
         progress("simulate")
         verdict = judged(compiled, judge, given)
         summary = summarize(compiled, verdict)

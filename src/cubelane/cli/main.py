@@ -17,6 +17,7 @@ COMMANDS = {
     "report": "Write the explorer: one HTML page with source, IR, lanes, timeline, memory and verdicts.",
     "tune": "Try all split modes and ring depths; rank them by the timing model.",
     "fuzz": "Judge random kernels after every pass; make failing ones small.",
+    "cache": "Show what the compile cache holds, or empty it.",
     "demo": "Compile all examples on both targets in every legal mode.",
     "run": "Run a script that imports pypto, unmodified, on cubelane.",
     "opt": "An xdsl-opt with our dialects and passes.",

@@ -91,8 +91,8 @@ class _Reader:
     """Makes the ops from the tables."""
 
     def __init__(self, tables: dict[str, Any]):
-        self.attributes = [_attribute(text) for text in tables["attributes"]]
-        self.places = [_place(facts) for facts in tables["places"]]
+        self.attributes: list[Attribute] = [_attribute(text) for text in tables["attributes"]]
+        self.places: list[LocationAttr] = [_place(facts) for facts in tables["places"]]
         self.program: JsonList = tables["program"]
         self.values: list[SSAValue] = []
 
@@ -103,12 +103,19 @@ class _Reader:
         return made
 
     def op(self, facts: JsonList) -> Operation:
+        name: str
+        operands: list[int]
+        results: list[tuple[int, str | None]]
+        properties: dict[str, int]
+        attributes: dict[str, int]
+        place: int
         name, operands, results, properties, attributes, place, blocks = facts
         taken = [self.value(number) for number in operands]
         regions = [Region([self.block(*block) for block in region]) for region in blocks]
-        made = shared_context().get_op(name).create(
+        kind = shared_context().get_op(name)
+        made = kind.create(
             operands=taken,
-            result_types=[self.attributes[kind] for kind, _ in results],
+            result_types=[self.attributes[number] for number, _ in results],
             properties={key: self.attributes[number] for key, number in properties.items()},
             attributes={key: self.attributes[number] for key, number in attributes.items()},
             location=self.places[place],

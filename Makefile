@@ -24,8 +24,11 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
+# speed as ratios, compared with benchmarks/baseline.json; BENCH="--save" stores new ones, BENCH=NAME runs one
+BENCH ?=
+
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(BENCH)
 
 # random kernels: TIME in seconds, SEED picks them, JOBS worker processes; goes on where the last run ended
 TIME ?= 600

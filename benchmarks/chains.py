@@ -1,6 +1,6 @@
 """Compile time of a matmul followed by a chain of vector ops, against the length of the chain."""
 
-from benchmarks.timing import growth_exponent, seconds
+from benchmarks.timing import growth_exponent, processor_seconds, yardstick
 from cubelane import language
 from cubelane.check.compiled import compile_program
 
@@ -34,13 +34,15 @@ def compile_text(text: str) -> None:
     compile_program(language.parse(text), "a2a3")
 
 
-def main() -> None:
+def main() -> dict[str, float]:
     """Prints the time per length and the growth exponent."""
     compile_text(chain_kernel(10))
     costs: list[float] = []
     for size in SIZES:
         text = chain_kernel(size)
-        cost = min(seconds(lambda text=text: compile_text(text)) for _ in range(3))
+        cost = min(processor_seconds(lambda text=text: compile_text(text)) for _ in range(3))
         costs.append(cost)
         print(f"  {size:5d} ops  {cost * 1e3:8.1f} ms  {cost / size * 1e6:6.1f} us per op")
-    print(f"  growth exponent {growth_exponent(SIZES, costs):.2f}")
+    growth = growth_exponent(SIZES, costs)
+    print(f"  growth exponent {growth:.2f}")
+    return {"growth exponent": growth, f"{SIZES[-1]} ops / yardstick": costs[-1] / yardstick()}

@@ -4,25 +4,21 @@ python -m benchmarks micro_machine
 """
 
 import importlib.util
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.timing import processor_seconds, yardstick
 from cubelane.ptodsl import pto
 from cubelane.ptodsl.jit import trace_entry
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "ptodsl"
 
 
-def best(action, times=3):
+def best(action: Callable[[], object], times: int = 3) -> float:
     """The shortest of some runs, in seconds."""
-    taken = []
-    for _ in range(times):
-        start = time.process_time()
-        action()
-        taken.append(time.process_time() - start)
-    return min(taken)
+    return min(processor_seconds(action) for _ in range(times))
 
 
 def load(name):
@@ -41,7 +37,8 @@ def gemm():
     machine = best(lambda: handle.run(*given.values()))
     x, w = given["x"].astype(np.float32), given["w"].astype(np.float32)
     plain = best(lambda: x @ w.T + given["bias"], 20)
-    print(f"gemm 256^3: machine {machine * 1e3:.0f} ms, NumPy {plain * 1e3:.2f} ms, ratio {machine / plain:.0f}")
+    print(f"  gemm 256^3: machine {machine * 1e3:.0f} ms, NumPy {plain * 1e3:.2f} ms, ratio {machine / plain:.0f}")
+    return machine / plain
 
 
 def vector_ops(rounds):
@@ -80,10 +77,16 @@ def tracing(count):
     return best(lambda: trace_entry(kernel, {}))
 
 
-def main():
+def main() -> dict[str, float]:
     """Prints the machine against NumPy, micro-ops per second and tracing time per op."""
-    gemm()
+    product = gemm()
     few, many = vector_ops(500), vector_ops(4000)
-    print(f"micro-ops: {7 * 3500 / (many - few):.0f} per second; 500 rounds {few:.2f} s, 4000 rounds {many:.2f} s")
+    print(f"  micro-ops: {7 * 3500 / (many - few):.0f} per second; 500 rounds {few:.2f} s, 4000 rounds {many:.2f} s")
     short, long = tracing(250), tracing(2000)
-    print(f"tracing: {long / 2000 * 1e6:.0f} us per op; 250 ops {short * 1e3:.1f} ms, 2000 ops {long * 1e3:.1f} ms")
+    print(f"  tracing: {long / 2000 * 1e6:.0f} us per op; 250 ops {short * 1e3:.1f} ms, 2000 ops {long * 1e3:.1f} ms")
+    unit = yardstick()
+    return {
+        "gemm 256^3 / NumPy": product,
+        "4000 rounds of 7 micro-ops / yardstick": many / unit,
+        "tracing 2000 ops / yardstick": long / unit,
+    }

@@ -1,9 +1,6 @@
 """PTO IR: reading, section inference and split against the number of ops in a module."""
 
-import time
-from collections.abc import Callable
-
-from benchmarks.timing import growth_exponent
+from benchmarks.timing import growth_exponent, processor_seconds, yardstick
 from cubelane.ir.collector import paused
 from cubelane.ir.pto.text import print_pto, read_pto
 from cubelane.passes.pto.pipeline import NORMALIZATION, VPTO, run
@@ -40,29 +37,22 @@ def module_text(ops: int) -> str:
     return f"{HEAD}{''.join(steps)}    return\n  }}\n}}\n"
 
 
-def seconds(action: Callable[[], object]) -> float:
-    """Processor time of one call: nothing here waits, and other work on the machine does not count."""
-    start = time.process_time()
-    action()
-    return time.process_time() - start
-
-
 def stages(text: str) -> list[float]:
     """Seconds for reading (with verification), section inference, split, the rest of the pipeline, printing."""
     with paused():
         programs = []
-        read = seconds(lambda: programs.append(read_pto(text)))
+        read = processor_seconds(lambda: programs.append(read_pto(text)))
         (program,) = programs
         return [
             read,
-            seconds(lambda: run(NORMALIZATION, program)),
-            seconds(lambda: run(VPTO[:SPLIT], program)),
-            seconds(lambda: run(VPTO[SPLIT:], program)),
-            seconds(lambda: print_pto(program)),
+            processor_seconds(lambda: run(NORMALIZATION, program)),
+            processor_seconds(lambda: run(VPTO[:SPLIT], program)),
+            processor_seconds(lambda: run(VPTO[SPLIT:], program)),
+            processor_seconds(lambda: print_pto(program)),
         ]
 
 
-def main() -> None:
+def main() -> dict[str, float]:
     """Prints the processor time of each stage and the growth exponent of reading, inference and split together."""
     stages(module_text(100))
     costs: list[float] = []
@@ -73,4 +63,6 @@ def main() -> None:
         costs.append(sum(found[:3]))
         cells = "".join(f"{cost * 1e3:7.0f}ms" for cost in found)
         print(f"  {size:6d} {cells}   {costs[-1]:6.2f} s, {costs[-1] / size * 1e6:4.0f} us per op")
-    print(f"  growth exponent {growth_exponent(SIZES[1:], costs[1:]):.2f} from 1,000 ops on")
+    growth = growth_exponent(SIZES[1:], costs[1:])
+    print(f"  growth exponent {growth:.2f} from 1,000 ops on")
+    return {"growth exponent": growth, "10,000 ops / yardstick": costs[SIZES.index(10_000)] / yardstick()}

@@ -4,23 +4,15 @@ The yardstick is the golden of the example: blocks of the same size, the same el
 rounds. Both take turns; what counts is the smallest processor time of each, since other work may share the machine.
 """
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.timing import processor_seconds
 from cubelane.check.compiled import compile_program
 from cubelane.check.execute import Executable, run_group
 from cubelane.check.kernel_file import read_judge, read_program
 
 FLASH = Path(__file__).parents[1] / "examples" / "flash_attention.py"
 ROUNDS = 300
-
-
-def processor_seconds(action: Callable[[], object]) -> float:
-    """Processor time of one call."""
-    start = time.process_time()
-    action()
-    return time.process_time() - start
 
 
 def measure(target: str, rounds: int = ROUNDS) -> tuple[float, float, float]:
@@ -40,8 +32,11 @@ def measure(target: str, rounds: int = ROUNDS) -> tuple[float, float, float]:
     return ours, floor, ours / floor
 
 
-def main() -> None:
+def main() -> dict[str, float]:
     """Prints the ratio for both targets; the goal is 1.5."""
+    result: dict[str, float] = {}
     for target in ("a2a3", "a5"):
         ours, floor, ratio = measure(target)
         print(f"  {target}: simulator {ours * 1e3:.2f} ms, block-wise NumPy {floor * 1e3:.2f} ms, ratio {ratio:.2f}")
+        result[f"flash attention on {target} / NumPy"] = ratio
+    return result

@@ -3,7 +3,7 @@
 from xdsl.dialects.builtin import StringAttr
 
 from benchmarks.chains import chain_kernel
-from benchmarks.timing import growth_exponent, seconds
+from benchmarks.timing import growth_exponent, processor_seconds, yardstick
 from cubelane import language
 from cubelane.ir.kernel import TARGET
 from cubelane.passes import lower_auto_vector_split, pipeline
@@ -11,7 +11,7 @@ from cubelane.passes import lower_auto_vector_split, pipeline
 SIZES = (100, 1_000, 10_000)
 
 
-def main() -> None:
+def main() -> dict[str, float]:
     """Prints the time per length and the growth exponent."""
     costs: list[float] = []
     for size in SIZES:
@@ -20,7 +20,9 @@ def main() -> None:
             module = language.parse(chain_kernel(size))
             module.attributes[TARGET] = StringAttr("a2a3")
             pipeline.run(module, until=pipeline.TILE_STAGE)
-            times.append(seconds(lambda module=module: lower_auto_vector_split()(module)))
+            times.append(processor_seconds(lambda module=module: lower_auto_vector_split()(module)))
         costs.append(min(times))
         print(f"  {size:6d} ops  {costs[-1] * 1e3:8.1f} ms  {costs[-1] / size * 1e6:6.1f} us per op")
-    print(f"  growth exponent {growth_exponent(SIZES, costs):.2f}")
+    growth = growth_exponent(SIZES, costs)
+    print(f"  growth exponent {growth:.2f}")
+    return {"growth exponent": growth, f"{SIZES[-1]} ops / yardstick": costs[-1] / yardstick()}

@@ -1,5 +1,6 @@
 """Timing helpers: medians of interleaved runs, and how cost grows with size."""
 
+import gc
 import math
 import statistics
 import time
@@ -11,6 +12,31 @@ def seconds(action: Callable[[], object]) -> float:
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
+
+
+def processor_seconds(action: Callable[[], object]) -> float:
+    """Processor time of one call: other work on the machine does not count."""
+    start = time.process_time()
+    action()
+    return time.process_time() - start
+
+
+def yardstick() -> float:
+    """Processor time of a fixed piece of interpreter work, some milliseconds: what other times are divided by."""
+
+    def work() -> int:
+        table: dict[tuple[int, str], list[int]] = {}
+        for number in range(20_000):
+            table.setdefault((number % 997, str(number % 31)), []).append(number)
+        return sum(len(numbers) for numbers in table.values())
+
+    collects = gc.isenabled()
+    gc.disable()  # what it costs depends on all objects of the process, which are others in every run
+    try:
+        return min(processor_seconds(work) for _ in range(15))
+    finally:
+        if collects:
+            gc.enable()
 
 
 def medians(actions: Mapping[str, Callable[[], object]], runs: int = 7) -> dict[str, float]:

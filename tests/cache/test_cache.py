@@ -10,15 +10,18 @@ import time
 from pathlib import Path
 
 import pytest
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, FloatAttr, ModuleOp
 
 import cubelane as cl
 import cubelane.language as pl
 from cubelane import language
 from cubelane.check import cache, compile_once
 from cubelane.check.cache import Cache, folder
-from cubelane.check.compile_once import cached_compile, key_of
+from cubelane.check.compile_once import cached_compile, forget, key_of
 from cubelane.check.compiled import compile_program
 from cubelane.cli.main import run_command
+from cubelane.ir.stored import as_stored, from_stored
 
 TEXT = """import cubelane.language as pl
 
@@ -40,12 +43,8 @@ def place(tmp_path, monkeypatch):
     """A folder of its own, and a process that remembers nothing."""
     where = tmp_path / "kept"
     monkeypatch.setenv("CUBELANE_CACHE", str(where))
-    monkeypatch.setattr(compile_once, "_kept", type(compile_once._kept)())
+    forget()
     return where
-
-
-def forget(monkeypatch) -> None:
-    monkeypatch.setattr(compile_once, "_kept", type(compile_once._kept)())
 
 
 def broken(*arguments, **options):
@@ -63,7 +62,7 @@ def entry_of(where: Path) -> Path:
 
 def test_a_second_process_reads_the_same_programs(place, monkeypatch):
     first = cached_compile(program())
-    forget(monkeypatch)
+    forget()
     monkeypatch.setattr(compile_once, "compile_program", broken)
     second = cached_compile(program())
     assert second is not first and str(second.module) == str(first.module) and str(second.source) == str(first.source)
@@ -165,7 +164,7 @@ def test_a_closure_of_a_jit_kernel_is_in_the_key(place):
 def test_what_is_no_whole_entry_is_ignored(damage, place, monkeypatch):
     wanted = str(cached_compile(program()).module)
     damage(entry_of(place))
-    forget(monkeypatch)
+    forget()
     assert str(cached_compile(program()).module) == wanted
 
 
@@ -199,7 +198,7 @@ def test_a_folder_that_cannot_be_written_to_costs_nothing_else(tmp_path, monkeyp
     where = tmp_path / "kept"
     where.write_text("a file")
     monkeypatch.setenv("CUBELANE_CACHE", str(where))
-    forget(monkeypatch)
+    forget()
     assert cached_compile(program()).judge().equal
     assert where.read_text() == "a file"
 
@@ -318,10 +317,20 @@ def test_a_refusal_is_told_every_time(place):
 
 
 def test_stored_programs_come_back_for_every_example():
-    from cubelane.ir.stored import as_stored, from_stored
-
     for path in sorted(FLASH.parent.glob("*.py"))[::4]:
         module = compile_program(language.loads(path), "a5").module
         again = from_stored(as_stored(module))
         assert str(again) == str(module) and as_stored(again) == as_stored(module)
         assert [op.location for op in again.walk()] == [op.location for op in module.walk()]
+
+
+NUMBERS = (0.0, -0.0, 0.1, 1e-45, 3.4028234663852886e38, 1e30, 65504.0, -1.5, float("inf"), float("-inf"))
+
+
+@pytest.mark.parametrize("kind", [BFloat16Type(), Float16Type(), Float32Type(), Float64Type()], ids=str)
+def test_numbers_are_stored_to_the_last_bit(kind):
+    constants = [arith.ConstantOp(FloatAttr(number, kind)) for number in NUMBERS]
+    again = from_stored(as_stored(ModuleOp(constants)))
+    values = [op.value.value.data for op in again.body.block.ops]
+    wanted = [op.value.value.data for op in constants]
+    assert [repr(v) for v in values] == [repr(w) for w in wanted]

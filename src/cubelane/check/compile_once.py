@@ -48,6 +48,11 @@ _kept: OrderedDict[str, CompiledKernel] = OrderedDict()
 """The kernels that this process compiled or read last."""
 
 
+def forget() -> None:
+    """Forgets what this process compiled; what lies in the folder stays."""
+    _kept.clear()
+
+
 def cached_compile(
     program: ModuleOp, target: str = "a2a3", mode: str | None = None, *, progress: Progress | None = None
 ) -> CompiledKernel:

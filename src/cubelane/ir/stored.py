@@ -10,14 +10,28 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr, UnknownLoc
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    IntAttr,
+    IntegerAttr,
+    LocationAttr,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import Parser
 
 from cubelane.ir.context import shared_context
 from cubelane.ir.narrowing import is_list
 
 JsonList = list[Any]
+
+
+def forget() -> None:
+    """Forgets the attributes that were read, as in a process that has read none."""
+    _attribute.cache_clear()
 
 
 class NotStored(ValueError):
@@ -43,18 +57,20 @@ class _Writer:
     """Fills the tables while it walks over the program."""
 
     def __init__(self) -> None:
-        self.attributes: dict[Attribute, int] = {}
+        self.attributes: dict[str, int] = {}
         self.places: dict[Attribute | None, int] = {}
         self.values: dict[SSAValue, int] = {}
 
     def text(self, module: ModuleOp) -> str:
         root = self.op(module)
         places = [_place_facts(place) for place in self.places]
-        tables = {"attributes": [str(a) for a in self.attributes], "places": places, "program": root}
+        tables = {"attributes": list(self.attributes), "places": places, "program": root}
         return json.dumps(tables, separators=(",", ":"), ensure_ascii=True)
 
     def attribute(self, attribute: Attribute) -> int:
-        return self.attributes.setdefault(attribute, len(self.attributes))
+        # told apart by their text: 0.0 and -0.0 are equal
+        text = _text(attribute) if _is_exact(attribute) else str(attribute)
+        return self.attributes.setdefault(text, len(self.attributes))
 
     def op(self, op: Operation) -> JsonList:
         """Name, operands, result types and names, properties, attributes, place, regions."""
@@ -77,6 +93,11 @@ class _Writer:
     def block(self, block: Block) -> JsonList:
         arguments = [self.define(argument) for argument in block.args]
         return [arguments, [self.op(op) for op in block.ops]]
+
+
+def _is_exact(attribute: Attribute) -> bool:
+    """Whether attributes of this class are equal only where their texts are."""
+    return isinstance(attribute, TypeAttribute | IntegerAttr | StringAttr | UnitAttr)
 
 
 def _place_facts(place: Attribute | None) -> JsonList | None:
@@ -140,6 +161,12 @@ class _Reader:
             self.define(argument, hint)
         block.add_ops([self.op(facts) for facts in ops])
         return block
+
+
+@lru_cache(maxsize=1 << 12)
+def _text(attribute: Attribute) -> str:
+    """The text of an attribute or a type; those of the last programs are kept."""
+    return str(attribute)
 
 
 @lru_cache(maxsize=1 << 12)

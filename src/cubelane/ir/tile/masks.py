@@ -5,10 +5,10 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from cubelane.ir.surface import Bound, Kind, Parameter, a_scalar, a_value, keyword
-from cubelane.ir.tile.base import TileOp, broadcast_result, need_integers, same_as
+from cubelane.ir.tile.base import TileOp, broadcast_result, same_as, wrong
 from cubelane.ir.tile.elementwise import vector_traits
 from cubelane.ir.traits import Broadcasts, Split
-from cubelane.ir.types import DTYPES, DYNAMIC, MemorySpace, TileType
+from cubelane.ir.types import DTYPES, DYNAMIC, MemorySpace, TileType, in_words
 
 VEC = MemorySpace.VEC
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
@@ -25,6 +25,16 @@ def _mask_type(tile: TileType) -> TileType:
     columns = (bytes_for(tile.shape[-1]) + 31) // 32 * 32
     valid = (*tile.valid[:-1], bytes_for(tile.valid[-1]))
     return TileType.make((*tile.shape[:-1], columns), DTYPES["UINT8"], VEC, valid)
+
+
+def _need_mask(op: type[TileOp], mask: TileType, tile: TileType) -> None:
+    """Refuses what is no bit mask for a tile: bytes, eight columns each."""
+    if mask.dtype != DTYPES["UINT8"] or mask.shape[:-1] != tile.shape[:-1] or 8 * mask.shape[-1] < tile.shape[-1]:
+        raise wrong(
+            f"`{op.SPELLING}` needs a bit mask for {list(tile.shape)}, one bit a cell in UINT8, not {in_words(mask)}",
+            instead="compare first: pl.tile.cmp(a, b, cmp_type=4)",
+            code="wrong-mask",
+        )
 
 
 @irdl_op_definition
@@ -118,7 +128,7 @@ class SelectOp(TileOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
-        need_integers(cls.SPELLING, call.tile("mask").dtype, "mask")
+        _need_mask(cls, call.tile("mask"), call.tile("lhs"))
         return broadcast_result(call)
 
 
@@ -154,7 +164,7 @@ class SelectScalarOp(TileOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
-        need_integers(cls.SPELLING, call.tile("mask").dtype, "mask")
+        _need_mask(cls, call.tile("mask"), call.tile("tile"))
         return same_as(call.tile("tile"))
 
 

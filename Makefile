@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test lint bench docs fuzz fuzz-parsers trust clean
+.PHONY: demo test lint bench release docs fuzz fuzz-parsers trust clean
 
 $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -47,6 +47,11 @@ fuzz-parsers: $(STAMP)
 # the tables of docs/trust.md
 trust: $(STAMP)
 	$(BIN)/python -m benchmarks.trust --jobs $(JOBS)
+
+# wheel and sdist in dist, the wheel tried out in an empty environment
+release: $(STAMP)
+	$(BIN)/python -m release.licences
+	$(BIN)/python -m release
 
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs]'

@@ -53,7 +53,7 @@ GOOD = Program(KERNEL, {"n": 2})
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f"{f.generate.__module__}.{f.generate.__name__}")
 def test_generated_kernels_are_programs_that_come_back(family):
     refused = 0
-    for seed in range(40):
+    for seed in range(150):
         kernel = family.generate(random.Random(seed).choice)
         try:
             parsed = language.parse(kernel.text, "kernel.py")
@@ -61,7 +61,7 @@ def test_generated_kernels_are_programs_that_come_back(family):
             refused += 1
             continue
         assert inputs_of(parsed, kernel.scalars).keys() == {p for p in inputs_of(parsed, {})}
-    assert refused <= 4
+    assert refused <= 5
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.generate.__module__.rpartition(".")[2])

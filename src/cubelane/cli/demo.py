@@ -32,14 +32,15 @@ class Outcome:
 def main(argv: list[str]) -> int:
     """Runs the command; 0 when every legal combination is equal to its references."""
     arguments = parser("demo", "Compile every kernel of a folder on both targets in every legal split mode.")
-    arguments.add_argument("folder", nargs="?", default="examples", help="the folder with the kernel files")
+    arguments.add_argument("folder", nargs="?", help="the folder with the kernel files (the examples)")
     arguments.add_argument("--jobs", type=int, default=2, help="how many kernels to compile at once")
     arguments.add_argument("--refusals", action="store_true", help="print each refusal in full")
     add_format(arguments)
     given = arguments.parse_args(argv)
-    files = sorted(path for path in Path(given.folder).glob("*.py") if not path.name.startswith("_"))
+    folder = Path(given.folder) if given.folder else examples()
+    files = sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
     if not files:
-        raise CommandLineError(f"no kernel files in {given.folder}")
+        raise CommandLineError(f"no kernel files in {folder}")
     start = time.perf_counter()
     outcomes: list[Outcome] = []
     with Bar(len(files), given.format == "text") as bar, ProcessPoolExecutor(max_workers=given.jobs) as workers:
@@ -52,6 +53,12 @@ def main(argv: list[str]) -> int:
     else:
         show(outcomes, given.refusals, seconds)
     return 0 if all(outcome.good for outcome in outcomes if outcome.row) else 1
+
+
+def examples() -> Path:
+    """The examples here, else those that came with the package."""
+    here, installed = Path("examples"), Path(__file__).parents[1] / "examples"
+    return installed if not here.is_dir() and installed.is_dir() else here
 
 
 def compile_everywhere(path: Path) -> list[Outcome]:

@@ -200,10 +200,10 @@ def cmps(tile: Value, scalar: Value | float, cmp_type: int | AtomicType | Notify
     """Compares every cell with a scalar into a bit mask."""
 
 def col_argmax(tile: Value, tmp: Value | None = None) -> Value:
-    """Where the largest or smallest cell of every column is, as INT32 [1, N]; `tmp` is scratch of the same shape."""
+    """Where the largest or smallest cell of every column is, as INT32 [1, N]; `tmp` is scratch, at least as large."""
 
 def col_argmin(tile: Value, tmp: Value | None = None) -> Value:
-    """Where the largest or smallest cell of every column is, as INT32 [1, N]; `tmp` is scratch of the same shape."""
+    """Where the largest or smallest cell of every column is, as INT32 [1, N]; `tmp` is scratch, at least as large."""
 
 def col_expand(tile: Value, col_vector: Value) -> Value:
     """A function of every cell and of the cell of its column in a row vector [1, N].
@@ -807,11 +807,11 @@ class tensor:
 
     @staticmethod
     def col_argmax(tile: Value) -> Value:
-        """Where the largest or smallest cell of every column is, as INT32 [1, N]; `tmp` is scratch of the same shape."""
+        """Where the largest or smallest cell of every column is, as INT32 [1, N]; `tmp` is scratch, at least as large."""
 
     @staticmethod
     def col_argmin(tile: Value) -> Value:
-        """Where the largest or smallest cell of every column is, as INT32 [1, N]; `tmp` is scratch of the same shape."""
+        """Where the largest or smallest cell of every column is, as INT32 [1, N]; `tmp` is scratch, at least as large."""
 
     @staticmethod
     def col_expand(tile: Value, col_vector: Value) -> Value:
@@ -1210,11 +1210,11 @@ class tile:
 
     @staticmethod
     def col_argmax(tile: Value, tmp: Value) -> Value:
-        """Where the largest or smallest cell of every column is, as INT32 [1, N]; `tmp` is scratch of the same shape."""
+        """Where the largest or smallest cell of every column is, as INT32 [1, N]; `tmp` is scratch, at least as large."""
 
     @staticmethod
     def col_argmin(tile: Value, tmp: Value) -> Value:
-        """Where the largest or smallest cell of every column is, as INT32 [1, N]; `tmp` is scratch of the same shape."""
+        """Where the largest or smallest cell of every column is, as INT32 [1, N]; `tmp` is scratch, at least as large."""
 
     @staticmethod
     def col_expand(tile: Value, col_vector: Value) -> Value:

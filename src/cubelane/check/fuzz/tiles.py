@@ -268,6 +268,8 @@ class Generator:
 
     def to_cube(self) -> None:
         fits = [t for t in self.tiles if (t.rows, t.columns) == (self.rows, self.columns)]
+        if not fits:
+            return
         tile = self.choose(fits)
         half, left, z = self.w.name("h"), self.w.name("l"), self.w.name("z")
         u = self.w.name("u")

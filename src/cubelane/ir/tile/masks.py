@@ -128,8 +128,9 @@ class SelectOp(TileOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
-        _need_mask(cls, call.tile("mask"), call.tile("lhs"))
-        return broadcast_result(call)
+        result = broadcast_result(call)
+        _need_mask(cls, call.tile("mask"), result)
+        return result
 
 
 @irdl_op_definition

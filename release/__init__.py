@@ -1,0 +1,1 @@
+"""Builds what is published and tries it out as a user would: `make release`."""

@@ -61,7 +61,7 @@ def steps(examples: Path) -> Iterator[Step]:
     yield Step(["cache"], says="switched off")
     yield Step(["run", "script.py"], says="ran with cubelane")
     yield Step(["opt", "--help"], says="usage")
-    yield Step(["ptoas", "kernel.pto"], says="func.func")
+    yield Step(["ptoas", "--emit-pto-ir", "kernel.pto"], says="func.func")
     yield Step(["demo"], says="equal,")
     yield Step(["nothing"], code=2)
 

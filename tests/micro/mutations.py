@@ -7,8 +7,10 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -18,6 +20,8 @@ from cubelane.check.faults.pto_rules import channel, is_sync
 from cubelane.ir.diagnostic import Location
 from cubelane.ptodsl.jit import clone_module
 from cubelane.sim.micro.launch import launch_split, split
+
+from .redundancy import Build, prove
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ptodsl"
 
@@ -42,13 +46,17 @@ def sync_ops(module: ModuleOp) -> list[Operation]:
     return [op for op in module.walk() if is_sync(op)]
 
 
+TRIPS = {"flash_attention": ("T", 64), "int8_gemm": ("K", 64)}
+"""The argument that says how often the loop of a kernel turns, and by how much it grows with each trip."""
+
+
 @dataclass
 class Score:
-    """How many removals were tried and reported; those that were not."""
+    """How many removals were tried and reported; those that were not, each by number."""
 
     tried: int = 0
     caught: int = 0
-    missed: list[str] = field(default_factory=list[str])
+    missed: dict[int, str] = field(default_factory=dict[int, str])
 
 
 def mutants(module: ModuleOp) -> Iterator[tuple[Operation, ModuleOp]]:
@@ -74,7 +82,7 @@ def score(name: str, ways: Callable[[ModuleOp], Iterator[tuple[Operation, Module
     """Tries all removals of one example."""
     file, result = example(name), Score()
     module = split(file.KERNEL.compile().mlir_module())
-    for op, mutant in ways(module):
+    for number, (op, mutant) in enumerate(ways(module)):
         given = file.inputs()
         expected = file.golden(given)
         findings = launch_split(mutant, None, list(given.values())).findings
@@ -83,14 +91,37 @@ def score(name: str, ways: Callable[[ModuleOp], Iterator[tuple[Operation, Module
         if findings or wrong:
             result.caught += 1
         else:
-            result.missed.append(f"{op.name} at {Location.of(op)}")
+            result.missed[number] = f"{op.name} at {Location.of(op)}"
     return result
+
+
+def with_trips(name: str, number: int | None) -> Build:
+    """An example of any number of trips, without the flag of a number (as `pair_mutants` counts them)."""
+    file, (parameter, unit) = example(name), TRIPS[name]
+
+    def build(trips: int) -> tuple[ModuleOp, list[Any]]:
+        sizes = {parameter: trips * unit}
+        module = split(file.KERNEL.compile(**sizes).mlir_module())
+        if number is not None:
+            module = next(islice(pair_mutants(module), number, None))[1]
+        return module, list(file.inputs(**sizes).values())
+
+    return build
+
+
+def proven(name: str, found: Score) -> int:
+    """How many of the flags that were not missed are proven to be redundant, for every number of trips."""
+    for number in found.missed:
+        prove(with_trips(name, number))
+    return len(found.missed)
 
 
 if __name__ == "__main__":
     for one in names():
-        for way, ways in (("single ops", mutants), ("whole flags", pair_mutants)):
-            found = score(one, ways)
-            print(f"{one}, {way}: {found.caught} / {found.tried}")
-            for text in found.missed:
-                print(f"   not reported: {text}")
+        single, whole = score(one, mutants), score(one, pair_mutants)
+        print(f"{one}, single ops: {single.caught} caught / {single.tried} tried")
+        print(
+            f"{one}, whole flags: {whole.caught} caught / {whole.tried} tried / {proven(one, whole)} proven redundant"
+        )
+        for text in (*single.missed.values(), *whole.missed.values()):
+            print(f"   not reported: {text}")

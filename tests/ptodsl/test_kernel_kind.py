@@ -1,10 +1,12 @@
 """The kernel kind: what is kept, what is serialized, what the children become (spec/pto.md 13.1, seed 3)."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from cubelane.check.micro import read_micro
 from cubelane.emit.vpto import Job, StageFailure
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.pto.attrs import kind_of
@@ -194,3 +196,39 @@ def test_merged_modules_agree_on_target_and_hold_all_children():
     assert len(list(pto.merge_jit_modules(first, second).body.block.ops)) == 2
     with pytest.raises(ValueError, match=r"must agree on pto\.target_arch"):
         pto.merge_jit_modules(first, pto.jit(target="a3")(multiply).compile())
+
+
+SCALARS = """
+from cubelane.ptodsl import pto
+
+@pto.jit(entry=False, mode="explicit")
+def count(p: pto.ptr(pto.i32, "gm"), n: pto.i32):
+    pto.store_scalar(n + 1, p)
+
+@pto.jit(mode="explicit")
+def main(p: pto.ptr(pto.i32, "gm")):
+    with pto.vecscope():
+        pto.vsts(pto.vbr(1.0), pto.castptr(0, pto.ptr(pto.f32, "ub")), 0, pto.pset_b32("ALL"))
+    count(p, pto.load_scalar(p))
+
+@pto.jit(mode="explicit")
+def alone(p: pto.ptr(pto.i32, "gm")):
+    pto.store_scalar(pto.load_scalar(p), p)
+"""
+
+
+@pytest.mark.parametrize(("kernel", "function", "line"), [("main", "count", 6), ("alone", "alone", 16)])
+def test_work_of_no_core_is_refused_at_its_first_op_and_the_advice_works(
+    kernel: str, function: str, line: int, tmp_path: Path
+):
+    path = tmp_path / "kernels.py"
+    path.write_text(SCALARS)
+    with pytest.raises(Diagnostic) as caught:
+        read_micro(path, kernel).vpto()
+    problem = caught.value
+    assert (problem.location.file, problem.location.line) == (str(path), line)
+    assert f"nothing in @{function} needs the cube or the vector core" in problem.notes[0]
+    assert problem.instead is not None and '@pto.jit(kernel_kind="vector")' in problem.instead
+    header = f'@pto.jit({"entry=False, " if function == "count" else ""}mode="explicit")\ndef {function}'
+    path.write_text(SCALARS.replace(header, header.replace("@pto.jit(", '@pto.jit(kernel_kind="vector", ')))
+    assert "#pto.kernel_kind<vector>" in read_micro(path, kernel).vpto()

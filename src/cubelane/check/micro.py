@@ -36,7 +36,7 @@ class MicroProgram:
     def vpto(self) -> str:
         """VPTO text."""
         try:
-            return print_pto(Job(self.text, self.name or "<kernel>").vpto())
+            return print_pto(Job("", self.name or "<kernel>", module=clone_module(self.module)).vpto())
         except StageFailure as failure:
             raise failure.diagnostic from None
 

@@ -30,7 +30,10 @@ class StageFailure(Exception):
 
 @dataclass
 class Job:
-    """One assembly: the text, what the command line says about it, and who watches the passes."""
+    """One assembly: the text, what the command line says about it, and who watches the passes.
+
+    A caller that has the module at hand gives it: its ops know their places in the file of their author. It changes.
+    """
 
     text: str
     file: str = "<input>"
@@ -39,6 +42,7 @@ class Job:
     level: str | None = None
     before: Watch | None = None
     after: Watch | None = None
+    module: ModuleOp | None = None
     warnings: list[str] = field(default_factory=list[str])
     """What the output leaves undone or may do otherwise than meant; filled by `vpto`."""
 
@@ -49,7 +53,11 @@ class Job:
 
     def _normalized(self) -> ModuleOp:
         try:
-            program = read_pto(self.text, self.file)
+            program = self.module
+            if program is None:
+                program = read_pto(self.text, self.file)
+            else:
+                verify_pto(program)
             set_arch(program, self.arch)
             check_level(program, self.level)
         except Diagnostic as problem:

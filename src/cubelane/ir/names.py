@@ -2,5 +2,5 @@
 
 
 def value_name(name: str) -> str:
-    """A name hint for a Python name, which may have any letters: `größe` is `gr$xf6$xdfe`."""
-    return name.encode("ascii", "backslashreplace").decode("ascii").replace("\\", "$")
+    """A name hint, also a Python name, for a Python name of any letters: `größe` is `gr_xf6_xdfe`."""
+    return name if name.isascii() else "".join(c if c.isascii() else f"_x{ord(c):x}" for c in name)

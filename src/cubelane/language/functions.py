@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from cubelane.ir import kernel
 from cubelane.ir.kernel import Direction, FunctionKind, KindAttr
+from cubelane.ir.names import value_name
 from cubelane.ir.types import TensorType, TileType
 from cubelane.language import annotations, vocabulary
 from cubelane.language.annotations import Stated
@@ -200,6 +201,13 @@ class HeaderReader:
 
     def _parameter(self, argument: ast.arg) -> tuple[Direction, Stated]:
         place = self.definition.source.place(argument)
+        if not argument.arg.isascii():
+            raise ParserTypeError(
+                f"parameter '{argument.arg}' names an array in every text of the program, so its name has ASCII"
+                " letters, digits and underscores only",
+                place,
+                instead=value_name(argument.arg),
+            )
         if argument.annotation is None:
             raise ParserTypeError(
                 f"parameter `{argument.arg}` is missing type annotation",

@@ -13,6 +13,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from cubelane.ir.kernel import add_comments
+from cubelane.ir.names import value_name
 from cubelane.ir.narrowing import is_value
 from cubelane.ir.surface import unplaced
 from cubelane.language.body import Body, written_through
@@ -248,7 +249,7 @@ class Structure:
         block = Block(arg_types=[header.bounds[0].type, *(v.type for v in inits)])
         carried = [*header.names, *implicit]
         for name, argument in zip([header.variable, *carried], block.args, strict=True):
-            argument.name_hint = name
+            argument.name_hint = value_name(name)
         with names.branch() as changed:
             for name, argument in zip([header.variable, *carried], block.args, strict=True):
                 names.bind(name, argument)
@@ -271,7 +272,8 @@ class Structure:
         if down > 1:
             way = arithmetic.binary(BINARY[ast.Mult], trip, Literal(down), node)
         value = arithmetic.binary(BINARY[ast.Sub], start, way, node)
-        trip.name_hint, value.name_hint = f"{header.variable}_trip", header.variable
+        name = value_name(header.variable)
+        trip.name_hint, value.name_hint = f"{name}_trip", name
         self.body.names.bind(header.variable, value)
 
     def _loop_yield(
@@ -380,7 +382,7 @@ class Structure:
 
     def _bind_arguments(self, carried: Sequence[str], block: Block) -> None:
         for name, argument in zip(carried, block.args, strict=True):
-            argument.name_hint = name
+            argument.name_hint = value_name(name)
             self.body.names.bind(name, argument)
 
     def scope(self, node: ast.With) -> None:

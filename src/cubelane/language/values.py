@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import UnrealizedConversionCastOp as Reinterpret
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from cubelane.ir.diagnostic import Location
+from cubelane.ir.names import value_name
 from cubelane.ir.narrowing import is_integer, is_one, is_value
 from cubelane.ir.types import DTYPES, TensorType, TileType, dtype_name, is_float
 from cubelane.language.errors import ParserTypeError
@@ -213,4 +214,4 @@ class Emitter:
 def named(value: object, name: str) -> None:
     """Gives a result the user's name, unless it has one."""
     if is_one(value, OpResult) and value.name_hint is None and not is_one(value.op, ConstantOp):
-        value.name_hint = name
+        value.name_hint = value_name(name)

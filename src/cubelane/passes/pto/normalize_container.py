@@ -1,10 +1,13 @@
 """Gives the output its shape: a container whose children are the kernels of one kind each (spec/pto.md 6.3)."""
 
 from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from cubelane.ir.diagnostic import refuse
+from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.pto.attrs import KERNEL_KIND, kind_of
 
 CONTAINER = "expected VPTO input to be a kernel submodule with 'pto.kernel_kind' or a container of kernel submodules"
@@ -24,21 +27,24 @@ class VPTONormalizeContainer(ModulePass):
             raise refuse(op, CONTAINER, code="empty-container")
         for child in ops:
             if not isinstance(child, ModuleOp):
-                raise refuse(
-                    child,
-                    "expected VPTO container top level to contain only kernel submodules",
-                    "nothing in this module needs the cube or the vector core, so it has no kind",
-                    instead="state pto.kernel_kind on the module, or remove it",
-                    code="kindless-function",
-                )
+                raise _kindless(child, "expected VPTO container top level to contain only kernel submodules")
             if kind_of(child.attributes) is None:
-                raise refuse(
-                    child,
-                    "expected VPTO kernel submodule to carry 'pto.kernel_kind'",
-                    "nothing in this module needs the cube or the vector core, so none could be inferred",
-                    instead="state pto.kernel_kind on the module, or remove it",
-                    code="kindless-module",
-                )
+                raise _kindless(child, "expected VPTO kernel submodule to carry 'pto.kernel_kind'")
+
+
+def _kindless(child: Operation, message: str) -> Diagnostic:
+    """Neither core is named nor needed; found at the first work that would need a place."""
+    functions = [op for op in child.walk() if isinstance(op, FuncOp) and not op.is_declaration]
+    work = (op for f in functions for op in f.walk() if op is not f and not isinstance(op, ReturnOp | ConstantOp))
+    where = next(work, functions[0] if functions else child)
+    what = ", ".join(f"@{f.sym_name.data}" for f in functions) or "this module"
+    return refuse(
+        where,
+        message,
+        f"nothing in {what} needs the cube or the vector core, so none could be inferred, and none is guessed",
+        instead='state the kind: @pto.jit(kernel_kind="vector") in Python, pto.kernel_kind on the module in PTO IR',
+        code="kindless-module" if isinstance(child, ModuleOp) else "kindless-function",
+    )
 
 
 def _put_into_container(module: ModuleOp) -> None:

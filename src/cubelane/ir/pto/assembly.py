@@ -23,6 +23,7 @@ from cubelane.ir.pto.pipe_text import (
 from cubelane.ir.pto.slots import fill
 from cubelane.ir.pto.tokens import (
     Parts,
+    next_word,
     optional_value,
     read_attributes,
     read_type,
@@ -104,10 +105,14 @@ def _read_clauses(parser: Parser, decl: OpDecl, found: _Plain) -> None:
         parser.parse_optional_punctuation(",")
         word = parser.parse_optional_keyword_in(names)
         if word is None:
-            return
+            break
         entry = [word]
         _read_clause(parser, names[word], entry, found.operands)
         found.entries.append(entry)
+    unknown = next_word(parser)
+    if unknown not in (None, "loc"):
+        known = f"its clauses are {', '.join(names)}" if names else "it has none"
+        parser.raise_error(f"pto.{decl.name} has no clause '{unknown}'; {known}")
 
 
 def _read_clause(parser: Parser, clause: Clause, entry: list[str], operands: list[SSAValue]) -> None:

@@ -7,6 +7,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from cubelane.ir.pto.types import PtrType
 
@@ -44,6 +45,12 @@ def starts_line(parser: Parser) -> bool:
     while position >= 0 and text[position] in " \t":
         position -= 1
     return position >= 0 and text[position] == "\n"
+
+
+def next_word(parser: Parser) -> str | None:
+    """The bare word that comes next on this line, which stays unread."""
+    token = parser._current_token  # pyright: ignore[reportPrivateUsage]
+    return token.text if token.kind is MLIRTokenKind.BARE_IDENT and not starts_line(parser) else None
 
 
 def read_value(parser: Parser) -> SSAValue:

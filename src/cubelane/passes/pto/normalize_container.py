@@ -7,10 +7,11 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from cubelane.ir.diagnostic import Diagnostic, refuse
+from cubelane.ir.diagnostic import refuse
 from cubelane.ir.pto.attrs import KERNEL_KIND, kind_of
 
 CONTAINER = "expected VPTO input to be a kernel submodule with 'pto.kernel_kind' or a container of kernel submodules"
+ADVICE = 'state the kind: @pto.jit(kernel_kind="vector") in Python, pto.kernel_kind on the module in PTO IR'
 
 
 class VPTONormalizeContainer(ModulePass):
@@ -27,24 +28,27 @@ class VPTONormalizeContainer(ModulePass):
             raise refuse(op, CONTAINER, code="empty-container")
         for child in ops:
             if not isinstance(child, ModuleOp):
-                raise _kindless(child, "expected VPTO container top level to contain only kernel submodules")
+                message = "expected VPTO container top level to contain only kernel submodules"
+                raise refuse(_work(child), message, _reason(child), instead=ADVICE, code="kindless-function")
             if kind_of(child.attributes) is None:
-                raise _kindless(child, "expected VPTO kernel submodule to carry 'pto.kernel_kind'")
+                message = "expected VPTO kernel submodule to carry 'pto.kernel_kind'"
+                raise refuse(_work(child), message, _reason(child), instead=ADVICE, code="kindless-module")
 
 
-def _kindless(child: Operation, message: str) -> Diagnostic:
-    """Neither core is named nor needed; found at the first work that would need a place."""
-    functions = [op for op in child.walk() if isinstance(op, FuncOp) and not op.is_declaration]
+def _functions(child: Operation) -> list[FuncOp]:
+    return [op for op in child.walk() if isinstance(op, FuncOp) and not op.is_declaration]
+
+
+def _work(child: Operation) -> Operation:
+    """The first work that would need a place; else a function; else the module itself."""
+    functions = _functions(child)
     work = (op for f in functions for op in f.walk() if op is not f and not isinstance(op, ReturnOp | ConstantOp))
-    where = next(work, functions[0] if functions else child)
-    what = ", ".join(f"@{f.sym_name.data}" for f in functions) or "this module"
-    return refuse(
-        where,
-        message,
-        f"nothing in {what} needs the cube or the vector core, so none could be inferred, and none is guessed",
-        instead='state the kind: @pto.jit(kernel_kind="vector") in Python, pto.kernel_kind on the module in PTO IR',
-        code="kindless-module" if isinstance(child, ModuleOp) else "kindless-function",
-    )
+    return next(work, functions[0] if functions else child)
+
+
+def _reason(child: Operation) -> str:
+    what = ", ".join(f"@{f.sym_name.data}" for f in _functions(child)) or "this module"
+    return f"nothing in {what} needs the cube or the vector core, so none could be inferred, and none is guessed"
 
 
 def _put_into_container(module: ModuleOp) -> None:

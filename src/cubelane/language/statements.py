@@ -8,10 +8,10 @@ from typing import Any
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import Rewriter
 
 from cubelane.ir.kernel import add_comments
 from cubelane.ir.narrowing import is_one, is_result, is_value
+from cubelane.ir.retyping import retyped
 from cubelane.ir.surface import Bound
 from cubelane.ir.traits import Split, Splits
 from cubelane.ir.types import DYNAMIC, TensorType, TileType
@@ -282,7 +282,7 @@ class Statements:
             made = self.expressions.calls.named("set_validshape", [value, *extents], node)
             assert is_result(made)
             value = made
-        return Rewriter.replace_value_with_new_type(value, wanted)
+        return retyped(value, wanted)
 
     def _pop(self, popped: Popped, said: Stated, node: ast.AnnAssign) -> Any:
         """A call whose type is stated: run-time extents of the annotation become its operands."""

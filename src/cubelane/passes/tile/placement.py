@@ -5,10 +5,10 @@ from typing import Any
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import Rewriter
 
 from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.narrowing import is_one
+from cubelane.ir.retyping import retyped
 from cubelane.ir.surface import Bound, SurfaceOp
 from cubelane.ir.types import TileType
 
@@ -62,10 +62,10 @@ def replace(op: Operation, *values: SSAValue) -> None:
 
 
 def retype(value: SSAValue, type_: Attribute) -> SSAValue:
-    """The value with another type, in its own place; the old object is void afterwards."""
+    """The value with another type, in its own place."""
     if is_one(type_, TileType):
         type_ = placed_like(type_, value)
-    return value if value.type == type_ else Rewriter.replace_value_with_new_type(value, type_)
+    return value if value.type == type_ else retyped(value, type_)
 
 
 def placed_like(type_: TileType, value: SSAValue) -> TileType:
@@ -76,12 +76,12 @@ def placed_like(type_: TileType, value: SSAValue) -> TileType:
 
 
 def place(value: SSAValue, address: int | None) -> SSAValue:
-    """The tile at another address; the old object is void afterwards."""
+    """The tile at another address."""
     kind = value.type
     assert isinstance(kind, TileType)
     if kind.address == address:
         return value
-    return Rewriter.replace_value_with_new_type(value, kind.replaced(address=address))
+    return retyped(value, kind.replaced(address=address))
 
 
 def _placed_at(value: SSAValue, old: TileType) -> SSAValue:

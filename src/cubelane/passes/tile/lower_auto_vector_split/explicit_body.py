@@ -6,7 +6,6 @@ halves are joined for the cube at their place, and a lane that holds nothing sto
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import Rewriter
 
 from cubelane.analysis.lane_share import Split, axis_word, name_of
 from cubelane.analysis.lane_values import LaneValues, control_of
@@ -14,6 +13,7 @@ from cubelane.analysis.valid_extents import LaneExtent, ValidExtents, lane_share
 from cubelane.ir.diagnostic import Location, refuse
 from cubelane.ir.kernel import SplitRegionOp
 from cubelane.ir.narrowing import is_one
+from cubelane.ir.retyping import retyped
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import Split as Behaviour
 from cubelane.ir.traits import Splits, trait_of
@@ -171,7 +171,7 @@ def _shard(op: Operation, function: FuncOp, mode: SplitMode, lane: SSAValue) -> 
     type_ = tile_type(op.results[0])
     valid = list(type_.valid)
     valid[mode.axis] = share.lane_valid(full.valid[mode.axis], full.shape[mode.axis])
-    return Rewriter.replace_value_with_new_type(op.results[0], type_.replaced(valid=tuple(valid)))
+    return retyped(op.results[0], type_.replaced(valid=tuple(valid)))
 
 
 def _check_bands(op: Operation, mode: SplitMode) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import cast
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue
-from xdsl.rewriter import Rewriter
 
 from cubelane.analysis.affinity import classify
 from cubelane.analysis.lane_share import Replicated, Share, Split
@@ -16,6 +15,7 @@ from cubelane.analysis.split_axis import SplitAxes, flows
 from cubelane.analysis.split_leaf import splits_of
 from cubelane.analysis.valid_extents import ValidExtents
 from cubelane.ir.affinity import Affinity
+from cubelane.ir.retyping import retyped
 from cubelane.ir.surface import constant_of
 from cubelane.ir.tile.making import CreateOp
 from cubelane.ir.tile.shaping import AssembleOp, SetValidShapeOp, SliceOp
@@ -59,7 +59,7 @@ class Halver:
         for op in ops:
             self._retype(op)
         for value, type_ in self._types.items():
-            Rewriter.replace_value_with_new_type(value, type_)
+            retyped(value, type_)
 
     def share(self, value: SSAValue) -> Share:
         """The share of a value of the body, or of one that took its place."""
@@ -200,7 +200,7 @@ def _laid_out_like(value: SSAValue, like: TileType) -> SSAValue:
     """A crossing tile arrives in the plain layout unless the author chose another unboxed one, or a carry fixes it."""
     d = like.data
     type_ = tile_type(value).replaced(blayout=d.blayout, slayout=d.slayout, fractal=d.fractal, pad=d.pad)
-    return Rewriter.replace_value_with_new_type(value, type_)
+    return retyped(value, type_)
 
 
 def _localize_valid(halver: Halver, op: Operation, share: Split, full: TileType) -> None:

@@ -7,12 +7,12 @@ does too. Every op says by its own type rule what becomes of its operands' exten
 from collections import deque
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import Rewriter
 
 from cubelane.analysis.lane_share import name_of
 from cubelane.analysis.split_axis import flows
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.narrowing import is_one
+from cubelane.ir.retyping import retyped
 from cubelane.ir.surface import SurfaceOp
 from cubelane.ir.types import DYNAMIC, TileType
 
@@ -58,7 +58,7 @@ def _across(op: Operation, value: SSAValue) -> list[SSAValue]:
             continue
         joined = tuple(a if a == b else DYNAMIC for a, b in zip(source.type.valid, target.type.valid, strict=True))
         if joined != target.type.valid:
-            found.append(Rewriter.replace_value_with_new_type(target, target.type.replaced(valid=joined)))
+            found.append(retyped(target, target.type.replaced(valid=joined)))
     return found
 
 
@@ -72,4 +72,4 @@ def _derived(op: SurfaceOp) -> list[SSAValue]:
         raise refuse(op, problem.message, *problem.notes, instead=problem.instead, code=problem.code) from problem
     if not isinstance(inferred, TileType) or inferred.valid == result.valid:
         return []
-    return [Rewriter.replace_value_with_new_type(op.results[0], result.replaced(valid=inferred.valid))]
+    return [retyped(op.results[0], result.replaced(valid=inferred.valid))]

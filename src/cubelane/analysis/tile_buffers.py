@@ -7,6 +7,7 @@ greedily, the innermost loops first, as long as no two of a buffer are needed at
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.dialects import scf
 from xdsl.dialects.func import FuncOp
@@ -22,13 +23,19 @@ from cubelane.targets import Target
 
 def bytes_of(tile: TileType, target: Target) -> int:
     """Bytes that a tile takes in its space: whole blocks of cells, rounded up to the alignment of the space."""
+    step = 32 if tile.memory is None else target.alignment.get(tile.memory, 32)
+    return _rounded_bytes(tile, target.integer_accumulator_rows, step)
+
+
+@lru_cache(maxsize=1 << 12)
+def _rounded_bytes(tile: TileType, integer_accumulator_rows: int, alignment: int) -> int:
+    """Many tiles of a program have the same type; every plan and every check of it asks how large they are."""
     rows, columns = padded_shape(tile)
     if tile.memory is MemorySpace.ACC:
-        step = 16 if is_float(tile.dtype) else target.integer_accumulator_rows
+        step = 16 if is_float(tile.dtype) else integer_accumulator_rows
         rows = -(-rows // step) * step
     size = -(-rows * columns * bit_width(tile.dtype) // 8)
-    step = 32 if tile.memory is None else target.alignment.get(tile.memory, 32)
-    return -(-size // step) * step
+    return -(-size // alignment) * alignment
 
 
 @dataclass(eq=False)

@@ -31,9 +31,8 @@ def inner_box(tile: TileType) -> tuple[int, int]:
 
 def padded_shape(tile: TileType) -> tuple[int, int]:
     """Rows and columns in whole blocks."""
-    shape, box = matrix_shape(tile), inner_box(tile)
-    rows, columns = (-(-extent // step) * step for extent, step in zip(shape, box, strict=True))
-    return rows, columns
+    (rows, columns), (height, width) = matrix_shape(tile), inner_box(tile)
+    return -(-rows // height) * height, -(-columns // width) * width
 
 
 def cell_count(tile: TileType) -> int:

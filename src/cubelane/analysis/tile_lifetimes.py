@@ -136,14 +136,10 @@ class Lifetimes:
         self._contents: dict[SSAValue, Content] = {}
         self._shown: dict[SSAValue, SSAValue] = {}
         self._inside: set[SSAValue] = set()
-        self._number(function.body.block, 0)
         self._arguments(function.body.block)
-        for op in self.enter:
-            self._define(op)
+        self._visit(function.body.block, 0)
         for content in self:
             content.segments = self._segments(content)
-        for op in self.enter:
-            self._relate(op)
 
     def __iter__(self) -> Iterator[Content]:
         return iter(self._contents.values())
@@ -168,45 +164,66 @@ class Lifetimes:
 
     # --- building --------------------------------------------------------------------------------------------
 
-    def _number(self, block: Block, position: int) -> int:
+    def _visit(self, block: Block, position: int) -> int:
+        """Numbers the ops of a block and notes what they write, show and read; the position behind it."""
         self.entry[block] = position
         position += 1
         for op in block.ops:
             self.enter[op] = position
             position += 1
-            for region in op.regions:
-                for inner in region.blocks:
-                    position = self._number(inner, position)
-            self.leave[op] = position if op.regions else self.enter[op]
+            if op.regions:
+                position = self._compound(op, position)
+                self.leave[op] = position
+            elif is_view(op):
+                self._view(op)
+            else:
+                self._leaf(op)
             position += 1
         return position
 
-    def _new(self, value: SSAValue) -> None:
-        if isinstance(value.type, TileType):
-            self._contents[value] = Content(value)
+    def _new(self, value: SSAValue) -> Content:
+        self._contents[value] = content = Content(value)
+        return content
 
     def _arguments(self, block: Block) -> None:
         for argument in block.args:
-            self._new(argument)
+            if isinstance(argument.type, TileType):
+                self._new(argument)
 
-    def _define(self, op: Operation) -> None:
-        if is_view(op):
-            source, result = viewed(op), op.results[0]
-            self._shown[result] = root = self._shown.get(source, source)
-            self._contents[root].views.append(result)
-            if source in self._inside or (is_window(op) and not _same_box(source, result)):
-                self._inside.add(result)
-            return
-        for region in op.regions:
-            for block in region.blocks:
-                self._arguments(block)
+    def _compound(self, op: Operation, position: int) -> int:
+        blocks = [block for region in op.regions for block in region.blocks]
+        for block in blocks:
+            self._arguments(block)
         for result in op.results:
-            self._new(result)
+            if isinstance(result.type, TileType):
+                self._new(result)
+        for block in blocks:
+            position = self._visit(block, position)
+        return position
+
+    def _view(self, op: Operation) -> None:
+        source, result = viewed(op), op.results[0]
+        self._shown[result] = root = self._shown.get(source, source)
+        self._contents[root].views.append(result)
+        if source in self._inside or (is_window(op) and not _same_box(source, result)):
+            self._inside.add(result)
+
+    def _leaf(self, op: Operation) -> None:
+        """What the op writes, each with the operands that may lie in the same place and those that must not."""
+        made = [self._new(result) for result in op.results if isinstance(result.type, TileType)]
+        if not made:
+            return
+        base = viewed(op) if has_trait(op, InPlace) else None
+        read = [operand for operand in op.operands if isinstance(operand.type, TileType) and operand is not base]
+        for content in made:
+            for operand in read:
+                taken = self.is_whole(operand) and may_take(op, operand, content.root)
+                (content.takes if taken else content.clobbers).append(self[operand])
 
     def _segments(self, content: Content) -> list[Segment]:
         root = content.root
         if is_result(root):
-            home, start = root.op.parent, 2 * self.leave[root.op] + 1
+            home, start = root.op.parent, 2 * self._end(root.op) + 1
             assert home is not None
         else:
             assert is_one(root, BlockArgument)
@@ -214,12 +231,16 @@ class Lifetimes:
         readers = [use.operation for value in (content.root, *content.views) for use in value.uses]
         return self._reads_in(home, start, readers)
 
+    def _end(self, op: Operation) -> int:
+        """The position at which an op is done: behind its body, where it has one."""
+        return self.leave.get(op) or self.enter[op]
+
     def _reads_in(self, home: Block, start: int, readers: Sequence[Operation]) -> list[Segment]:
         """From `start` to the last of the readers; a loop around a reader counts whole, of a branch the arm with it."""
         under: dict[Operation, list[Operation]] = {}
         for reader in readers:
             top = reader
-            while top.parent_block() is not home:
+            while top.parent is not home:
                 parent = top.parent_op()
                 assert parent is not None
                 top = parent
@@ -231,7 +252,7 @@ class Lifetimes:
         if not nested:
             return [(start, 2 * self.enter[last])]
         if not is_one(last, IfOp):
-            return [(start, 2 * self.leave[last])]
+            return [(start, 2 * self._end(last))]
         segments = [(start, 2 * self.enter[last])]
         for region in last.regions:
             for arm in region.blocks:
@@ -239,19 +260,6 @@ class Lifetimes:
                 if inside:
                     segments += self._reads_in(arm, 2 * self.entry[arm], inside)
         return segments
-
-    def _relate(self, op: Operation) -> None:
-        if op.regions or is_view(op):
-            return
-        base = viewed(op) if has_trait(op, InPlace) else None
-        for result in op.results:
-            content = self._contents.get(result)
-            if content is None:
-                continue
-            for operand in op.operands:
-                if isinstance(operand.type, TileType) and operand is not base:
-                    taken = may_take(op, operand, result) and self.is_whole(operand)
-                    (content.takes if taken else content.clobbers).append(self[operand])
 
 
 def _is_in(op: Operation, block: Block) -> bool:

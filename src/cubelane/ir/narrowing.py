@@ -5,6 +5,7 @@ to a strict checker. These functions are `isinstance`, with the parameters kept.
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from typing_extensions import TypeIs
@@ -26,6 +27,19 @@ def is_one(thing: object, kinds: type[T] | tuple[type[T], ...]) -> TypeIs[T]:
     if answer is None:
         answer = known[thing.__class__] = issubclass(thing.__class__, kinds)
     return answer
+
+
+def only(things: Iterable[object], kinds: type[T] | tuple[type[T], ...]) -> list[T]:
+    """Those of the given classes, in their order; a walk over a body asks this of every op, so without a call each."""
+    known = _IS_ONE[kinds]
+    found: list[Any] = []
+    for thing in things:
+        answer = known.get(thing.__class__)
+        if answer is None:
+            answer = known[thing.__class__] = issubclass(thing.__class__, kinds)
+        if answer:
+            found.append(thing)
+    return found
 
 
 def is_value(value: object) -> TypeIs[SSAValue]:

@@ -64,6 +64,8 @@ class Layout(Enum):
     ROW_MAJOR = "row_major"
     COL_MAJOR = "col_major"
 
+    __hash__ = object.__hash__
+
 
 class TensorLayout(Enum):
     """Order of the elements of a tensor in global memory."""
@@ -80,6 +82,8 @@ class Pad(Enum):
     ZERO = "zero"
     MAX = "max"
     MIN = "min"
+
+    __hash__ = object.__hash__
 
 
 class SplitMode(Enum):

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from xdsl.ir import Block, Operation, Region
 
-from cubelane.ir.narrowing import is_one
+from cubelane.ir.narrowing import only
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -28,7 +28,7 @@ def ops_in(top: Operation | Region | Block) -> list[Operation]:
 
 def ops_of(top: Operation | Region | Block, kinds: type[OpT] | tuple[type[OpT], ...]) -> list[OpT]:
     """The ops of the given classes (or of classes made from them) in a walk, in its order."""
-    return [op for op in ops_in(top) if is_one(op, kinds)]
+    return only(ops_in(top), kinds)
 
 
 def _add_region(region: Region, found: list[Operation]) -> None:

@@ -1,6 +1,7 @@
 """Which op class a call means: the names of the language, made from the op classes themselves (spec/front.md 2.1)."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from cubelane.ir.gm import Gm
 from cubelane.ir.surface import Kind, SurfaceOp
@@ -103,17 +104,20 @@ def refusal(path: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
+@lru_cache(maxsize=4096)
 def find(namespace: str, name: str) -> OpClass | None:
     """The op of a namespace."""
     key = (namespace, name.rstrip("_"))
     return OPERATIONS.get(SYNONYMS.get(key, key))
 
 
-def spaces_of(name: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def spaces_of(name: str) -> tuple[str, ...]:
     """The namespaces that know a name."""
-    return [space for space in NAMESPACES if find(space, name) is not None]
+    return tuple(space for space in NAMESPACES if find(space, name) is not None)
 
 
+@lru_cache(maxsize=4096)
 def scalar_form(op: OpClass) -> OpClass | None:
     """The op that takes a number where `op` takes a second tile: `add` -> `adds`."""
     kinds = [p.kind for p in op.PARAMETERS[:2]]

@@ -17,7 +17,7 @@ from cubelane.analysis.lane_share import name_of
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import SPLIT_AIV, FunctionKind, SplitRegionOp, flag, functions_of, kind_of
-from cubelane.ir.narrowing import is_one
+from cubelane.ir.narrowing import is_one, only
 from cubelane.ir.surface import SurfaceOp
 from cubelane.ir.traits import CoreAffinity, Fixed, Split, Splits, trait_of
 from cubelane.ir.types import MemorySpace, SplitMode, TileType
@@ -56,12 +56,13 @@ class _Function:
 
     def __init__(self, function: FuncOp):
         self.function = function
-        self.regions = {op for op in ops_in(function.body) if is_one(op, SplitRegionOp)}
+        self.ops = ops_in(function.body)
+        self.regions = only(self.ops, SplitRegionOp)
 
     def problems(self) -> Iterator[Diagnostic]:
         """The violations of the function."""
-        for op in ops_in(self.function.body):
-            region = self.region_of(op)
+        for op in self.ops:
+            region = self.region_of(op) if self.regions else None
             if is_one(op, SplitRegionOp):
                 yield from self.unmarked(op)
             elif op.regions:

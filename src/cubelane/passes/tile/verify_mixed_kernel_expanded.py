@@ -1,6 +1,6 @@
 """The property MixedKernelExpanded: each program fits its core, its rings are open and its slots come back (9.2)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -12,7 +12,7 @@ from cubelane.analysis.affinity import roll_up
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, refuse
 from cubelane.ir.kernel import FunctionKind, functions_of, kind_of
-from cubelane.ir.narrowing import is_one
+from cubelane.ir.narrowing import is_one, only
 from cubelane.ir.surface import constant_of, python_value
 from cubelane.ir.tile.channel import (
     FreeOp,
@@ -29,6 +29,7 @@ from cubelane.ir.walk import ops_in
 
 C2V, V2C = 1, 2
 IMPLICIT_SLOTS = {C2V: 8, V2C: 8, C2V | V2C: 4}
+CHANNEL = (PopOp, PushOp, FreeOp, InitializePipeOp, ReserveBufferOp, ImportPeerBufferOp)
 CODE = "mixed-kernel-expanded"
 
 
@@ -69,8 +70,9 @@ class _Program:
     def __init__(self, function: FuncOp, cube: bool):
         self.function, self.cube = function, cube
         self.core = "AIC" if cube else "AIV"
-        self.ops = ops_in(function)
-        self.inits = [op for op in self.ops if is_one(op, InitializePipeOp)]
+        self.ops = only(ops_in(function), CHANNEL)
+        """What has to do with rings, in program order; the checks ask nothing else."""
+        self.inits = only(self.ops, InitializePipeOp)
 
     def findings(self) -> list[Diagnostic]:
         """All of them."""
@@ -93,7 +95,7 @@ class _Program:
             ("reserve_buffer", ReserveBufferOp, incoming),
             ("import_peer_buffer", ImportPeerBufferOp, outgoing),
         ):
-            have = sum(is_one(op, kind) for op in self.ops)
+            have = len(only(self.ops, kind))
             need = sum(bool(python_value(op.dir_mask) & bit) for op in self.inits)
             if have != need:
                 amount = "too few" if have < need else "too many"
@@ -142,19 +144,16 @@ class _Program:
                     yield _wrong(op, f"the direction {word} is not used; its buffer must be the constant 0")
 
     def _frees(self) -> Iterator[Diagnostic]:
-        for block in self._blocks():
-            yield from self._block_frees(block)
-
-    def _blocks(self) -> Iterator[Block]:
-        yield self.function.body.block
+        by_block: dict[Block | None, list[Operation]] = {}
         for op in self.ops:
-            if op is not self.function:
-                yield from (block for region in op.regions for block in region.blocks)
+            by_block.setdefault(op.parent, []).append(op)
+        for ops in by_block.values():
+            yield from self._block_frees(ops)
 
-    def _block_frees(self, block: Block) -> Iterator[Diagnostic]:
-        """Each pop is freed once, in its own block, by the free of its direction."""
+    def _block_frees(self, ops: Sequence[Operation]) -> Iterator[Diagnostic]:
+        """Each pop is freed once, in its own block, by the free of its direction; `ops` are those of one block."""
         taken: dict[Operation, PopOp] = {}
-        for op in block.ops:
+        for op in ops:
             if is_one(op, PopOp) and op.TO_LANES is not self.cube:
                 taken[op] = op
             elif is_one(op, FreeOp):

@@ -28,6 +28,7 @@ class Places:
 
     def __init__(self, function: FuncOp):
         self.function = function
+        self._places: dict[Operation, Affinity] = {}
         self._values: dict[SSAValue, Affinity] = {}
         self._announced: dict[Operation, Affinity] = {}
         self._users: dict[SSAValue, Affinity] | None = None
@@ -37,9 +38,15 @@ class Places:
             if has_trait(op, RunsOnce):
                 self._announced[op] = last
             elif has_trait(op, MemoryWriteEffect) and place_of(op) in (Affinity.CUBE, Affinity.VECTOR):
-                last = place_of(op) if isinstance(getattr(op, "target", None), SSAValue) else last
+                last = place_of(op) if is_value(getattr(op, "target", None)) else last
 
     def __call__(self, op: Operation) -> Affinity:
+        place = self._places.get(op)
+        if place is None:
+            place = self._places[op] = self._place(op)
+        return place
+
+    def _place(self, op: Operation) -> Affinity:
         place = place_of(op)
         if place is not Affinity.SHARED or op.regions or not has_effect(op):
             return place

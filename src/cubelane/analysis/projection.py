@@ -7,6 +7,7 @@ a *leaf*: the core takes some values into it, or gets its result out of it, and 
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from xdsl.dialects.func import ReturnOp
@@ -19,7 +20,7 @@ from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, Location, refuse
 from cubelane.ir.kernel import PLACEMENT
 from cubelane.ir.narrowing import is_one
-from cubelane.ir.traits import RunsOnce, has_trait
+from cubelane.ir.traits import RunsOnce, has_trait, trait_of_class
 from cubelane.ir.types import TensorType, TileType
 
 Place = Callable[[Operation], Affinity]
@@ -35,7 +36,12 @@ class Leaf(NamedTuple):
 
 def has_effect(op: Operation) -> bool:
     """Whether an op changes something that others see, so that it stays even when nobody reads its result."""
-    return has_trait(op, MemoryWriteEffect) or has_trait(op, RunsOnce)
+    return _changes_something(op.__class__)
+
+
+@cache
+def _changes_something(kind: type[Operation]) -> bool:
+    return trait_of_class(kind, MemoryWriteEffect) is not None or trait_of_class(kind, RunsOnce) is not None
 
 
 def yielded(region: Region) -> "tuple[SSAValue, ...]":

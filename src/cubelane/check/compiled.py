@@ -12,6 +12,7 @@ from cubelane.check.execute import Executable, RunResult, draw_inputs, run_group
 from cubelane.check.kernel_file import Arrays, Judge
 from cubelane.check.rounding import allowance, notes
 from cubelane.check.validate import validate
+from cubelane.ir.collector import paused
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import TARGET, program_name
 from cubelane.passes import pipeline
@@ -168,8 +169,6 @@ def compile_program(
     `mode` (`up_down`, `left_right`, `none`) replaces the author's split mode. Raises a Diagnostic when the kernel
     is refused, ValueError for an unknown target.
     """
-    source = for_machine(program, target, mode)
-    module = source.clone()
     stages: list[Stage] = []
 
     def after(step: pipeline.Pass, module: ModuleOp) -> None:
@@ -178,5 +177,7 @@ def compile_program(
         if keep_stages:
             stages.append(Stage(step.name, module.clone()))
 
-    module = pipeline.run(module, after=after)
+    with paused():
+        source = for_machine(program, target, mode)
+        module = pipeline.run(source.clone(), after=after if progress or keep_stages else None)
     return CompiledKernel(source, module, target, stages)

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any
 
 from cubelane.language import vocabulary
+from cubelane.language.source import walk
 from cubelane.language.vocabulary import DataType, Form, Symbol
 
 MAX_BITS = 4096
@@ -225,7 +226,7 @@ class Evaluator:
 
     def foreign(self, node: ast.AST) -> str | None:
         """The first name in a tree that comes from an import of something else, with its attributes."""
-        for inner in ast.walk(node):
+        for inner in walk(node):
             root = inner
             while isinstance(root, ast.Attribute):
                 root = root.value

@@ -67,8 +67,11 @@ def read(text: str, filename: str = "<string>", line_shift: int = 0) -> Source:
     return source
 
 
+_LEAVES = frozenset({ast.Name, ast.Constant, ast.Load, ast.Store, ast.Pass, ast.alias})
+"""Nodes with nothing below them that nests."""
+
 _CHILDREN: dict[type[ast.AST], Callable[[Any], list[ast.AST]]] = {
-    **dict.fromkeys((ast.Name, ast.Constant, ast.Load, ast.Store, ast.Pass), lambda node: []),
+    **dict.fromkeys(_LEAVES, lambda node: []),
     ast.Attribute: lambda node: [node.value],
     ast.Call: lambda node: [node.func, *node.args, *(k.value for k in node.keywords)],
     ast.List: lambda node: list(node.elts),
@@ -77,6 +80,9 @@ _CHILDREN: dict[type[ast.AST], Callable[[Any], list[ast.AST]]] = {
     ast.Subscript: lambda node: [node.value, node.slice],
     ast.Assign: lambda node: [*node.targets, node.value],
     ast.Expr: lambda node: [node.value],
+    ast.arg: lambda node: [] if node.annotation is None else [node.annotation],
+    ast.Import: lambda node: [],
+    ast.ImportFrom: lambda node: [],
 }
 """What lies right below a node, for the frequent kinds; without the detour over field names."""
 
@@ -85,6 +91,14 @@ def children(node: ast.AST) -> list[ast.AST]:
     """The nodes right below a node."""
     read = _CHILDREN.get(node.__class__)
     return list(ast.iter_child_nodes(node)) if read is None else read(node)
+
+
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all below it, level by level; of the parts without a place only those that hold expressions."""
+    level = [node]
+    while level:
+        yield from level
+        level = [child for above in level if above.__class__ not in _LEAVES for child in children(above)]
 
 
 def nested_statements(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -105,7 +119,7 @@ def check_depth(source: Source, tree: ast.AST) -> None:
     level: list[ast.AST] = [tree]
     place: ast.AST = tree
     for _ in range(MAX_DEPTH + 4):
-        following = [child for node in level for child in children(node)]
+        following = [child for node in level if node.__class__ not in _LEAVES for child in children(node)]
         if not following:
             return
         level = following

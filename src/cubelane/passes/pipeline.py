@@ -12,6 +12,7 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from cubelane.analysis.kept import keeping
 from cubelane.ir.collector import paused
 from cubelane.ir.context import shared_context
 from cubelane.ir.diagnostic import Diagnostic
@@ -37,6 +38,8 @@ class Pass(NamedTuple):
     invalidated: frozenset[str] = frozenset()
     targets: frozenset[str] | None = None
     """Machines the stage is for; None means all."""
+    follows: bool = False
+    """Whether what the pass before it kept of its analyses (`analysis/kept.py`) is still true, and of use here."""
 
     def get_name(self) -> str:
         """The name of the pass."""
@@ -76,6 +79,7 @@ def _pass(
     produces: tuple[str, ...] = (),
     invalidates: tuple[str, ...] = (),
     targets: tuple[str, ...] | None = None,
+    follows: bool = False,
 ) -> Pass:
     return Pass(
         name,
@@ -84,6 +88,7 @@ def _pass(
         frozenset(produces),
         frozenset(invalidates),
         None if targets is None else frozenset(targets),
+        follows,
     )
 
 
@@ -108,7 +113,7 @@ PASSES: tuple[Pass, ...] = (
     _pass("stamp-tfree-split", requires=(OUTLINED,)),
     _pass("skew-cross-core-pipeline", requires=(SSA, EXPANDED), produces=(SSA, EXPANDED)),
     _pass("materialize-semantic-aliases", requires=(SSA, EXPANDED), produces=(SSA, ALIASES)),
-    _pass("allocate-memory-addr", requires=(SSA, ALIASES), produces=(ADDRESSES,)),
+    _pass("allocate-memory-addr", requires=(SSA, ALIASES), produces=(ADDRESSES,), follows=True),
 )
 """All passes in the order they run."""
 
@@ -138,9 +143,11 @@ def run(program: ModuleOp, until: str | None = None, after: After | None = None)
     """Runs the passes in order, up to and including `until`; `after` is called behind every pass that ran."""
     last = None if until is None else pass_named(until)
     have = {SSA}
-    with paused():
+    with paused(), keeping() as answers:
         for stage in PASSES:
             if stage.applies_to(program):
+                if not stage.follows or after is not None:  # who is called in between may change the program
+                    answers.clear()
                 _run_stage(stage, program, have, after)
             if stage is last:
                 break

@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from cubelane.analysis.address_plan import AddressPlan, address_plan
+from cubelane.analysis.kept import kept
 from cubelane.analysis.memory_budget import Usage, usages
 from cubelane.analysis.placed_tiles import misplaced
 from cubelane.analysis.tile_buffers import TileBuffers
@@ -23,7 +24,7 @@ from cubelane.targets import TARGETS, Target
 
 def allocate(function: FuncOp, target: Target) -> None:
     """Writes the addresses of the plan into the types of the tiles and the bases of the rings."""
-    buffers = TileBuffers(function, target)
+    buffers = kept((TileBuffers, function, target.name), lambda: TileBuffers(function, target))
     for copy in buffers.copies:
         raise refuse(copy.op, f"{copy.reason}; run materialize-semantic-aliases first", code="needs-copy")
     rows = usages(function, target, buffers)

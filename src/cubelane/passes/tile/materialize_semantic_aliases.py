@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from cubelane.analysis.kept import keep
 from cubelane.analysis.tile_buffers import Copy, TileBuffers
 from cubelane.analysis.tile_lifetimes import Lifetimes, is_view, view_problem, viewed
 from cubelane.ir.diagnostic import refuse
@@ -125,7 +126,7 @@ def materialize(function: FuncOp, target: Target) -> None:
         assert not _free_views(buffers, function)
     for _ in range(ROUNDS):
         if not buffers.copies:
-            return
+            return keep((TileBuffers, function, target.name), buffers)
         for copy in buffers.copies:
             anchor = _anchor(copy, buffers.lifetimes)
             copy.op.operands[copy.index] = copied(copy.value, anchor, _why_of_copy(copy))

@@ -1,7 +1,5 @@
 """Who calls a mixed function, and what the calls become (spec/passes.md 5.12, 5.13; gap 26)."""
 
-from collections.abc import Iterator
-
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
@@ -14,14 +12,14 @@ from cubelane.ir.kernel import DUAL_DISPATCH, EXTERNAL, FunctionKind, flag, func
 from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.channel import FreeOp, ImportPeerBufferOp, PopOp, PushOp, transport_code
 from cubelane.ir.types import SplitMode
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_in, ops_of
 from cubelane.passes.tile.expand_mixed_kernel.programs import Programs, copied_parameters, like
 from cubelane.targets import Target
 
 
-def calls_in(function: FuncOp) -> Iterator[CallOp]:
+def calls_in(function: FuncOp) -> list[CallOp]:
     """All calls of a function, in loops and branches too."""
-    return (op for op in ops_in(function) if is_one(op, CallOp))
+    return ops_of(function, CallOp)
 
 
 def callee_of(call: CallOp) -> str:
@@ -44,7 +42,7 @@ def rewrite_group_calls(module: ModuleOp, expanded: dict[str, Programs]) -> None
     for function in functions_of(module):
         if kind_of(function) is not FunctionKind.GROUP or id(function) in own:
             continue
-        for call in list(calls_in(function)):
+        for call in calls_in(function):
             programs = expanded.get(callee_of(call))
             if programs is not None:
                 _split_call(call, programs)
@@ -115,7 +113,7 @@ class HandWrittenGroups:
             return False
         if EXTERNAL in function.attributes or flag(function, DUAL_DISPATCH) or split_of(function) is not SplitMode.NONE:
             return False
-        codes = [transport_code(op) for op in ops_in(function) if is_one(op, (PushOp, PopOp, FreeOp))]
+        codes = [transport_code(op) for op in ops_of(function, (PushOp, PopOp, FreeOp))]
         return bool(codes) and not any(codes)
 
     def _fresh(self, name: str) -> str:

@@ -118,7 +118,10 @@ class FreeInserter:
     def _block(self, block: Block) -> None:
         at = Positions(block)
         lives = [life_of(op, at) for op in at.ops if is_one(op, PopOp)]
-        nested = [{ring for inner in blocks_in(op) for ring in _rings(inner)} for op in at.ops]
+        nested = [
+            {ring for inner in blocks_in(op) for ring in _rings(inner)} if op.regions else set[tuple[bool, int]]()
+            for op in at.ops
+        ]
         ends = self._ends(lives, nested)
         for life in lives:
             if id(life) not in ends:

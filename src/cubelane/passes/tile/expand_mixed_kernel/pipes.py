@@ -20,7 +20,7 @@ from cubelane.ir.tile.channel import (
     SubblockIdxOp,
 )
 from cubelane.ir.types import TileType
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_of
 
 C2V, V2C = 1, 2
 DEFAULT_SLOTS = 2
@@ -35,23 +35,26 @@ class Pipe:
     slot_size: int = 0
 
 
+SETUP = (ReserveBufferOp, ImportPeerBufferOp, InitializePipeOp)
+"""What opens a ring."""
+
+
 def is_setup(op: Operation) -> bool:
     """Whether an op belongs to the set-up of a ring."""
-    return is_one(op, (ReserveBufferOp, ImportPeerBufferOp, InitializePipeOp))
+    return is_one(op, SETUP)
 
 
 def pipes_of(cube: FuncOp, lanes: FuncOp) -> list[Pipe]:
     """The pipes that both programs use, in order of first use."""
     pipes: dict[int | None, Pipe] = {}
     for function in (cube, lanes):
-        for op in ops_in(function):
-            if is_one(op, (PushOp, PopOp)):
-                number = python_value(op.properties.get("id"))
-                pipe = pipes.setdefault(number, Pipe(number))
-                pipe.directions |= C2V if op.TO_LANES else V2C
-                tile = op.tile.type if is_one(op, PushOp) else op.results[0].type
-                assert isinstance(tile, TileType)
-                pipe.slot_size = max(pipe.slot_size, tile.size_in_bytes)
+        for op in ops_of(function, (PushOp, PopOp)):
+            number = python_value(op.properties.get("id"))
+            pipe = pipes.setdefault(number, Pipe(number))
+            pipe.directions |= C2V if op.TO_LANES else V2C
+            tile = op.tile.type if is_one(op, PushOp) else op.results[0].type
+            assert isinstance(tile, TileType)
+            pipe.slot_size = max(pipe.slot_size, tile.size_in_bytes)
     return list(pipes.values())
 
 
@@ -114,7 +117,7 @@ class _Prologue:
 
 def set_up_pipes(stem: str, cube: FuncOp, lanes: FuncOp, slots: int) -> None:
     """Opens every pipe on both cores, unless the author did so."""
-    if any(is_setup(op) for function in (cube, lanes) for op in ops_in(function)):
+    if any(ops_of(function, SETUP) for function in (cube, lanes)):
         return
     for pipe in pipes_of(cube, lanes):
         _Prologue(cube, stem, True, lanes.sym_name.data).open(pipe, slots)

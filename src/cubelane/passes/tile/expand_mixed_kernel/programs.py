@@ -31,7 +31,7 @@ from cubelane.ir.kernel import (
 from cubelane.ir.narrowing import is_one, is_value
 from cubelane.ir.tile.channel import ImportPeerBufferOp, ReserveBufferOp
 from cubelane.ir.types import SplitMode, TileType
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_of
 from cubelane.passes.tile.expand_mixed_kernel.crossings import Crossing, CrossingWriter, Lanes, PipeOf
 from cubelane.passes.tile.expand_mixed_kernel.fences import FenceWriter
 from cubelane.passes.tile.expand_mixed_kernel.frees import FreeInserter
@@ -167,15 +167,14 @@ def _slots(function: FuncOp) -> int:
 
 
 def _refuse_scopes(function: FuncOp) -> None:
-    for op in ops_in(function):
-        if is_one(op, BodyOp):
-            raise refuse(
-                op,
-                f"`{function.sym_name.data}` still holds a scope or a split region, which no core can run",
-                "regions are lowered and scopes outlined before a mixed kernel is expanded",
-                instead="declare the function without a type, so that its scopes become functions of their own",
-                code="open-scope",
-            )
+    for op in ops_of(function, BodyOp):
+        raise refuse(
+            op,
+            f"`{function.sym_name.data}` still holds a scope or a split region, which no core can run",
+            "regions are lowered and scopes outlined before a mixed kernel is expanded",
+            instead="declare the function without a type, so that its scopes become functions of their own",
+            code="open-scope",
+        )
 
 
 def _sizes(crossings: dict[Operation, Crossing], fences: list[Fence]) -> list[int]:

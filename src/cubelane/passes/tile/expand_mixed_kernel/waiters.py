@@ -17,7 +17,7 @@ from cubelane.ir.narrowing import is_one
 from cubelane.ir.surface import python_value
 from cubelane.ir.tile.signals import DeferWaitOp
 from cubelane.ir.traits import Split, Splits, trait_of
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_in, ops_of
 
 WAITER = "kernel.deferred_waiter"
 LAUNCH_SHAPE = ("core_num", "sync_start")
@@ -28,8 +28,7 @@ LAUNCH = ("allow_early_resolve", "predicate", *LAUNCH_SHAPE)
 def refuse_wrong_waiters(module: ModuleOp) -> None:
     """Raises the first violation."""
     for function in functions_of(module):
-        first = next((op for op in ops_in(function) if is_one(op, DeferWaitOp)), None)
-        if first is not None:
+        for first in ops_of(function, DeferWaitOp)[:1]:
             for problem in (*_of_function(function, first), *_of_callers(module, function)):
                 raise problem
 

@@ -20,10 +20,9 @@ from cubelane.ir.kernel import (
     set_flag,
     split_of,
 )
-from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.types import DTYPES, SplitMode
-from cubelane.ir.walk import ops_in
+from cubelane.ir.walk import ops_in, ops_of
 from cubelane.passes.tile.lower_auto_vector_split.halving import Halver
 from cubelane.passes.tile.lower_auto_vector_split.naming import assigned_names, fresh_name
 from cubelane.passes.tile.lower_auto_vector_split.regions import place_once
@@ -60,16 +59,15 @@ def lower(function: FuncOp) -> None:
 
 
 def _refuse_scopes(function: FuncOp) -> None:
-    for op in ops_in(function.body):
-        if is_one(op, ScopeOp):
-            raise refuse(
-                op,
-                f"the body of '{function.sym_name.data}' still holds a scope, and the automatic split "
-                f"({split_of(function).name}) cannot reach through it",
-                "an InCore function is not outlined, so the scope stays in its body",
-                instead="declare the enclosing function plain, or put the split on the scope",
-                code="scope-in-split-body",
-            )
+    for op in ops_of(function.body, ScopeOp):
+        raise refuse(
+            op,
+            f"the body of '{function.sym_name.data}' still holds a scope, and the automatic split "
+            f"({split_of(function).name}) cannot reach through it",
+            "an InCore function is not outlined, so the scope stays in its body",
+            instead="declare the enclosing function plain, or put the split on the scope",
+            code="scope-in-split-body",
+        )
 
 
 def stamp(function: FuncOp, mode: SplitMode) -> None:

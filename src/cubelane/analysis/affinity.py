@@ -11,7 +11,7 @@ def classify(op: Operation) -> Affinity:
     trait = trait_of(op, CoreAffinity)
     if trait is not None:
         return trait.of(op)
-    return roll_up(op.regions)
+    return roll_up(op.regions) if op.regions else Affinity.SHARED
 
 
 def roll_up(regions: "tuple[Region, ...] | list[Region] | Region") -> Affinity:

@@ -88,9 +88,11 @@ class MemoryContents:
 
     def _extent(self, value: SSAValue) -> Extent | None:
         """The bytes of a tile that has an address."""
-        if value not in self._extents:
-            self._extents[value] = self._extent_of(value.type)
-        return self._extents[value]
+        try:
+            return self._extents[value]
+        except KeyError:
+            extent = self._extents[value] = self._extent_of(value.type)
+            return extent
 
     def _extent_of(self, kind: Attribute) -> Extent | None:
         if not isinstance(kind, TileType) or kind.address is None or kind.memory is None:
@@ -99,10 +101,13 @@ class MemoryContents:
 
     def _read(self, state: State, op: Operation, value: SSAValue) -> None:
         root = shown_by(value)
-        mine, whole = self._extent(value), self._extent(root)
-        if whole is not None and root not in state:
+        whole = self._extent(root)
+        if whole is None:
+            return
+        if root not in state:
             self._find(op, f"{_name(value)} was overwritten before {op.name} reads it")
-        if mine is not None and whole is not None and mine.first != whole.first:
+        mine = whole if root is value else self._extent(value)
+        if mine is not None and mine.first != whole.first:
             self._find(op, f"{_name(value)} does not lie where the tile it shows lies")
 
     def _write(self, state: State, op: Operation, value: SSAValue) -> None:
@@ -131,8 +136,9 @@ class MemoryContents:
             read = [v for v in read if not any(v is s for s in lent)]
         for value in read:
             self._read(state, op, value)
-        for value in (*scratch, *op.results):
-            self._beside(op, value, [v for v in (*read, *scratch) if v is not value])
+        if read or scratch:
+            for value in (*scratch, *op.results):
+                self._beside(op, value, [v for v in (*read, *scratch) if v is not value])
         for value in scratch:
             if (extent := self._extent(shown_by(value))) is not None:
                 for other in [v for v, e in state.items() if e.meets(extent)]:
@@ -143,11 +149,13 @@ class MemoryContents:
     def _beside(self, op: Operation, value: SSAValue, others: Iterable[SSAValue]) -> None:
         """What is written must not lie on what is read, unless cell on cell."""
         extent = self._extent(value)
-        base = viewed(op) if has_trait(op, InPlace) else None
+        if extent is None:
+            return
         for other in others:
             there = self._extent(shown_by(other))
-            if extent is None or there is None or not extent.meets(there):
+            if there is None or not extent.meets(there):
                 continue
+            base = viewed(op) if has_trait(op, InPlace) else None
             exact = extent.first == there.first and (other is base or may_take(op, other, value))
             if not exact:
                 self._find(op, f"{op.name} writes {_name(value)} over its operand {_name(other)}")

@@ -5,6 +5,7 @@ carry or an if-result is a handle when every value that arrives there names the 
 """
 
 from collections.abc import ItemsView, Mapping, Sequence
+from functools import cache
 
 from xdsl.dialects import scf
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -26,10 +27,15 @@ Functions = Mapping[str, FuncOp]
 
 def written_slot(op: Operation) -> int | None:
     """The position of the operand that the op writes and hands back, None for an op that writes none."""
-    kind = type(op)
-    if kind is gm.AssembleOp or kind is gm.WriteOp:
-        return 0
-    return len(op.operands) - 1 - len(op.shapes) if is_one(op, StoreOp) else None
+    if not _writes_and_returns(op.__class__):
+        return None
+    return len(op.operands) - 1 - len(op.shapes) if is_one(op, StoreOp) else 0
+
+
+@cache
+def _writes_and_returns(kind: type[Operation]) -> bool:
+    """Whether ops of a class hand back the tensor that they write; most do not, and every one is asked."""
+    return issubclass(kind, (gm.AssembleOp, gm.WriteOp, StoreOp))
 
 
 class TensorHandles:
@@ -55,10 +61,10 @@ class TensorHandles:
         for op in block.ops:
             if op.regions:
                 self._compound(op)
-            elif is_one(op, CallOp):
-                self._call(op)
             elif (slot := written_slot(op)) is not None:
                 self._name(op.results[0], self._roots.get(op.operands[slot]))
+            elif is_one(op, CallOp):
+                self._call(op)
 
     def _name(self, value: SSAValue, root: SSAValue | None) -> bool:
         """Records what a value names; whether that is news."""

@@ -68,11 +68,10 @@ class Content:
     @property
     def foreign(self) -> str | None:
         """Where it lies when that is not memory of the function: a slot of a ring, or what a caller handed over."""
-        root = self.root
-        if is_result(root):
-            return "it lies in a slot of a ring" if is_one(root.op, PopOp) else None
-        assert is_one(root, BlockArgument)
-        return "it is a parameter" if is_one(root.block.parent_op(), FuncOp) else None
+        owner = self.root.owner
+        if isinstance(owner, Block):
+            return "it is a parameter" if is_one(owner.parent_op(), FuncOp) else None
+        return "it lies in a slot of a ring" if is_one(owner, PopOp) else None
 
     def meets(self, other: "Content") -> bool:
         """Whether both are needed at some position."""

@@ -42,6 +42,7 @@ def _add_block(block: Block, found: list[Operation]) -> None:
     op = block.first_op
     while op is not None:
         found.append(op)
-        for region in op.regions:
-            _add_region(region, found)
-        op = op.next_op
+        if op.regions:
+            for region in op.regions:
+                _add_region(region, found)
+        op = op._next_op  # pyright: ignore[reportPrivateUsage] (the property doubles the time of every walk)

@@ -35,15 +35,16 @@ def columns_of(source: ModuleOp, stages: Sequence[Stage]) -> Columns:
     why = Why(before)
     result = Columns(links=why.links)
     table = _Table(why, result)
-    if before is not None:
-        table.learn(lines_of(before))
+    known = {} if before is None else {id(before): lines_of(before)}
+    for lines in known.values():
+        table.learn(lines)
     previous, module = lines_of(source), source
     result.columns.append(table.column("as written", previous, [False] * len(previous), 0))
     for stage in stages:
         if module.is_structurally_equivalent(stage.module):
             result.columns.append({"name": stage.name, "changed": 0, "gone": 0, "lines": None, "fresh": []})
         else:
-            lines = lines_of(stage.module)
+            lines = known.get(id(stage.module)) or lines_of(stage.module)
             result.columns.append(table.column(stage.name, lines, *changed(previous, lines)))
             previous = lines
         module = stage.module

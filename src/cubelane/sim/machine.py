@@ -58,7 +58,8 @@ def lanes_of(function: FuncOp) -> int:
 class Executable:
     """A final program emitted and compiled, to be run as often as one likes."""
 
-    def __init__(self, module: ModuleOp):
+    def __init__(self, module: ModuleOp, paired: bool = True):
+        """`paired`: made ready for lanes side by side where both can; any other form is made when it is asked for."""
         self.module = module
         self.functions = {f.sym_name.data: f for f in functions_of(module) if not f.is_declaration}
         self.kinds = {f.sym_name.data: kind_of(f) for f in functions_of(module)}
@@ -69,7 +70,7 @@ class Executable:
         self._runnables: dict[tuple[str, bool], Runnable] = {}
         self._entries: dict[str | None, list[FuncOp]] = {}
         for name in self.functions:
-            self.runnable(name, name in self.pairs)
+            self.runnable(name, paired and name in self.pairs)
 
     def runnable(self, name: str, paired: bool = False) -> Runnable:
         """A function as a program of one core, or of both lanes side by side."""

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from cubelane.emit.numpy_program import EmittedFunction
 from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.kernel import functions_of
 from cubelane.ir.surface import SurfaceOp
@@ -70,16 +69,15 @@ class Launch:
 class Instrumented:
     """A program of a core with marks in it, and the op each mark stands for."""
 
-    def __init__(self, emitted: EmittedFunction, function: FuncOp):
-        self.emitted, self.function = emitted, function
+    def __init__(self, runnable: Runnable, function: FuncOp):
+        self.emitted, self.function = runnable.emitted, function
         self.ops: dict[int, Operation] = {}
-        tree = ast.parse(emitted.text)
+        tree = ast.parse(self.emitted.text)
         body = tree.body[0]
         assert isinstance(body, ast.FunctionDef)
-        self.names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        self.names = frozenset(runnable.code.co_varnames)
         body.body = list(self._marked(body.body))
-        code = compile(ast.fix_missing_locations(tree), f"<{emitted.name}>", "exec")
-        self.runnable = Runnable(emitted, code)
+        self.runnable = Runnable(self.emitted, compile(tree, f"<{self.emitted.name}>", "exec"))
 
     def _marked(self, body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         for statement in body:
@@ -120,7 +118,7 @@ class Instrumented:
         number = (owner or place).lineno
         extents: ast.expr = ast.Constant(None) if valid is None else ast.Name(valid, ast.Load())
         call = ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(kind), ast.Constant(number), extents], [])
-        return ast.copy_location(ast.Expr(call), place)
+        return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), place))
 
 
 class TracedMachine(Machine):
@@ -138,7 +136,7 @@ class TracedMachine(Machine):
         for member in self.executable.members(calls):
             name = member.program.name
             if name not in self.instrumented:
-                self.instrumented[name] = Instrumented(member.program, self.functions[name])
+                self.instrumented[name] = Instrumented(member.runnable, self.functions[name])
             members.append(replace(member, runnable=self.instrumented[name].runnable))
         group = Group(members, self.memory, self.poison, self.schedule)
         agents = [self._listen(agent.function.__globals__, agent.member, agent.name, agent.lane)
@@ -172,7 +170,7 @@ def _writes(group: Group) -> Iterator[Write]:
 
 def trace(module: ModuleOp, calls: Sequence[tuple[str, Sequence[Any]]]) -> tuple[list[Launch], list[Diagnostic]]:
     """Runs the entry functions once; the launches in order, and what went wrong (then the last launch is cut short)."""
-    machine = TracedMachine(Executable(module))
+    machine = TracedMachine(Executable(module, paired=False))
     try:
         if len(calls) == 1:
             machine.call(*calls[0])

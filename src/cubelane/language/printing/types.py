@@ -1,6 +1,7 @@
 """Types as text (spec/front.md 1.4, 1.9)."""
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from xdsl.dialects.builtin import AnyFloat, IndexType
 from xdsl.ir import Attribute
@@ -19,12 +20,18 @@ def extents(values: Sequence[int | str], runtime: Sequence[str] | None = None) -
 def type_text(type_: Attribute, forced: Collection[str] = (), runtime: Sequence[str] | None = None) -> str:
     """A type. `forced` names facts that must be written although they are the implicit ones."""
     if isinstance(type_, TileType):
-        return _tile(type_, forced, runtime)
+        return _common_tile(type_, frozenset(forced)) if runtime is None else _tile(type_, forced, runtime)
     if isinstance(type_, TensorType):
         return _tensor(type_, forced, runtime)
     if isinstance(type_, IndexType | AnyFloat) or is_integer(type_):
         return f"pl.Scalar[pl.{dtype_name(type_)}]"
     raise Diagnostic(f"the type {type_} cannot be written in the language", code="cannot-print")
+
+
+@lru_cache(maxsize=1 << 12)
+def _common_tile(type_: TileType, forced: frozenset[str]) -> str:
+    """Most tiles of a program have one of a few types."""
+    return _tile(type_, forced, None)
 
 
 def _tile(type_: TileType, forced: Collection[str], runtime: Sequence[str] | None) -> str:

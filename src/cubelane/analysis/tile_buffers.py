@@ -4,10 +4,12 @@ What goes round a loop, comes out of a branch or is added to in place must end i
 greedily, the innermost loops first, as long as no two of a buffer are needed at once; where that fails a copy is due.
 """
 
+from bisect import bisect_right, insort
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 
 from xdsl.dialects import scf
 from xdsl.dialects.func import FuncOp
@@ -40,22 +42,44 @@ def _rounded_bytes(tile: TileType, integer_accumulator_rows: int, alignment: int
 
 @dataclass(eq=False)
 class Buffer:
-    """One piece of memory, for all contents that take turns in it. `size` in bytes, of the largest of its tiles."""
+    """One piece of memory, for all contents that take turns in it. `size` in bytes, of the largest of its tiles.
+
+    A tile that is carried through many loops has many contents: two buffers are compared in steps of the one that has
+    less to compare.
+    """
 
     contents: list[Content]
     size: int
     space: MemorySpace
     """The memory space it lies in."""
 
+    def __post_init__(self) -> None:
+        self._members = set(self.contents)
+        self._segments = sorted(segment for content in self.contents for segment in content.segments)
+        """When it is in use, in order; no two overlap."""
+        self._links = sum(1 + len(content.apart) + len(content.beside) for content in self.contents)
+        """The steps it takes to look through what its contents are linked with."""
+
     @property
     def start(self) -> int:
         """The first position at which it holds something."""
-        return min(content.start for content in self.contents)
+        return self._segments[0][0]
 
     @property
     def end(self) -> int:
         """The last position at which it holds something."""
-        return max(content.end for content in self.contents)
+        return self._segments[-1][1]
+
+    def take_in(self, other: "Buffer") -> None:
+        """Makes the contents of another buffer its own."""
+        self.contents += other.contents
+        self.size = max(self.size, other.size)
+        few, many = sorted((self._segments, other._segments), key=len)
+        for segment in few:
+            insort(many, segment)
+        self._segments = many
+        self._members |= other._members
+        self._links += other._links
 
     @property
     def value(self) -> SSAValue:
@@ -94,11 +118,25 @@ class Buffer:
 
     def excludes(self, other: "Buffer") -> bool:
         """Whether no byte of the two may be shared, save that one takes the very place of the other."""
-        return any(a.excludes(b) or a in b.takes or b in a.takes for a in self.contents for b in other.contents)
+        return not self.can_stand_in_for(other) or self._linked(other, lambda content: content.beside)
 
     def can_stand_in_for(self, other: "Buffer") -> bool:
         """Whether the two may begin at the same byte."""
-        return not any(a.excludes(b) for a in self.contents for b in other.contents)
+        return not self._meets(other) and not self._linked(other, lambda content: content.apart)
+
+    def _meets(self, other: "Buffer") -> bool:
+        """Whether both are needed at some position."""
+        few, many = sorted((self._segments, other._segments), key=len)
+        for start, end in few:
+            behind = bisect_right(many, (end, inf))
+            if behind and many[behind - 1][1] >= start:
+                return True
+        return False
+
+    def _linked(self, other: "Buffer", links: Callable[[Content], list[Content]]) -> bool:
+        """Whether some content of the one is linked with some content of the other."""
+        few, many = sorted((self, other), key=lambda buffer: buffer._links)
+        return any(link in many._members for content in few.contents for link in links(content))
 
 
 def _only_lent(content: Content) -> bool:
@@ -195,10 +233,9 @@ class TileBuffers:
             return False
         if None not in (left.place, right.place) and left.place != right.place:
             return False
-        left.contents += right.contents
-        left.size = max(left.size, right.size)
         for content in right.contents:
             self._of[content] = left
+        left.take_in(right)
         return True
 
 

@@ -41,6 +41,10 @@ class Content:
     """Operands that are still read while this is written: no byte may be shared with them."""
     takes: list["Content"] = field(default_factory=list["Content"])
     """Operands cell by cell behind which this may be written: exactly the same bytes are as good as none."""
+    apart: list["Content"] = field(default_factory=list["Content"])
+    """The contents that this clobbers, and those that clobber it."""
+    beside: list["Content"] = field(default_factory=list["Content"])
+    """The contents that this takes, and those that take it."""
 
     @property
     def type(self) -> TileType:
@@ -73,13 +77,11 @@ class Content:
             return "it is a parameter" if is_one(owner.parent_op(), FuncOp) else None
         return "it lies in a slot of a ring" if is_one(owner, PopOp) else None
 
-    def meets(self, other: "Content") -> bool:
-        """Whether both are needed at some position."""
-        return any(a <= d and c <= b for a, b in self.segments for c, d in other.segments)
-
-    def excludes(self, other: "Content") -> bool:
-        """Whether the two can never have the same place."""
-        return self.meets(other) or other in self.clobbers or self in other.clobbers
+    def reads(self, other: "Content", taken: bool) -> None:
+        """Notes an operand, which this may be written over cell by cell (`taken`) or not."""
+        (self.takes if taken else self.clobbers).append(other)
+        for one, two in ((self, other), (other, self)):
+            (one.beside if taken else one.apart).append(two)
 
 
 @cache
@@ -217,7 +219,7 @@ class Lifetimes:
         for content in made:
             for operand in read:
                 taken = self.is_whole(operand) and may_take(op, operand, content.root)
-                (content.takes if taken else content.clobbers).append(self[operand])
+                content.reads(self[operand], taken)
 
     def _segments(self, content: Content) -> list[Segment]:
         root = content.root

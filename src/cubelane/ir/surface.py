@@ -148,9 +148,8 @@ class SurfaceOp(IRDLOperation):
     STATED: ClassVar[bool] = False
     """Whether the result type cannot be inferred and is stated by an annotation."""
 
-    # xDSL says the same in Python code: an op is equal to itself only. Analyses look ops up all the time.
-    __eq__ = object.__eq__
     __hash__ = object.__hash__
+    """xDSL says the same in Python code: an op is equal to itself only. Analyses look ops up all the time."""
 
     @classmethod
     def get_trait(cls, trait: type[Trait] | Trait) -> Trait | None:

@@ -59,6 +59,8 @@ class Buffer:
         """When it is in use, in order; no two overlap."""
         self._links = sum(1 + len(content.apart) + len(content.beside) for content in self.contents)
         """The steps it takes to look through what its contents are linked with."""
+        self.place = next((p for content in self.contents if (p := content.place) is not None), None)
+        """The address that the author gave one of its tiles."""
 
     @property
     def start(self) -> int:
@@ -80,6 +82,8 @@ class Buffer:
         self._segments = many
         self._members |= other._members
         self._links += other._links
+        if self.place is None:
+            self.place = other.place
 
     @property
     def value(self) -> SSAValue:
@@ -98,11 +102,6 @@ class Buffer:
         """The op that makes that tile, or the loop that carries it."""
         owner = self.value.owner
         return owner.parent_op() if isinstance(owner, Block) else owner
-
-    @property
-    def place(self) -> int | None:
-        """The address that the author gave one of its tiles."""
-        return next((p for content in self.contents if (p := content.place) is not None), None)
 
     def placed_elsewhere(self) -> Iterator[SSAValue]:
         """Tiles of it that the author placed at another address."""

@@ -153,11 +153,70 @@ def reduces(leaf: Leaf) -> None:
     leaf.keep(share, source)
 
 
+def along_rows(leaf: Leaf) -> None:
+    """What works along a row needs all of it; rows are shared out like those of any other op."""
+    result = leaf.result_type
+    assert result is not None and leaf.splits.axis is not None
+    axis, halved = leaf.splits.axis % len(result.shape), leaf.halved()
+    if not halved and leaf.singleton(result):
+        return leaf.keep(REPLICATED)
+    cause = halved[0] if halved else None
+    share = leaf.own(result.shape[leaf.axes.axis]) if cause is None else leaf.share(cause)
+    assert isinstance(share, Split)
+    if share.axis == axis:
+        value = leaf.values()[0] if cause is None else cause
+        raise leaf.refuse(
+            f"{leaf.op.name} works along the split axis: the two lanes share out the {axis_word(axis)} of "
+            f"{shape_text(value)} ({leaf.axes.mode.name}, axis {axis}), each would see only its own part of a row",
+            *([] if cause is None else [leaf.axes.story(cause)]),
+            instead=leaf.swap_mode(),
+            code="row-on-split-axis",
+        )
+    for value in leaf.values():
+        _need_aligned(leaf, value, share, len(result.shape))
+    leaf.keep(share, cause)
+
+
+def gathers(leaf: Leaf) -> None:
+    """Shared out like the indices; they count the cells of the whole source, so each lane needs all of it."""
+    result, source, indices = leaf.result_type, leaf.operand("src"), leaf.operand("indices")
+    assert result is not None
+    if isinstance(leaf.share(source), Split):
+        raise leaf.refuse(
+            f"{leaf.op.name} takes cells of all of {shape_text(source)}, and each lane holds only its part of it",
+            leaf.axes.story(source),
+            instead="gather from a tile of one row, with " + leaf.swap_mode()
+            if leaf.axes.axis == 1
+            else "gather from a tile of one row, or in a function without split",
+            code="gather-from-part",
+        )
+    share = leaf.share(indices)
+    if not isinstance(share, Split):
+        if leaf.singleton(result):
+            return leaf.keep(REPLICATED)
+        share = leaf.own(result.shape[leaf.axes.axis])
+        leaf.need(indices, share)
+    leaf.keep(share, indices)
+
+
+def _only_gathered_from(value: SSAValue) -> bool:
+    """Whether a tile is used for nothing but to gather cells from all of it."""
+    uses = list(value.uses)
+    for use in uses:
+        splits = splits_of(use.operation)
+        if splits is None or splits.behaviour is not Behaviour.GATHERS or use.index > 0:
+            return False
+    return bool(uses)
+
+
 def loads(leaf: Leaf) -> None:
-    """A load is shared out on the function's axis; a row or column vector of extent 1 there is read by both lanes."""
+    """A load is shared out on the function's axis; a row or column vector of extent 1 there is read by both lanes.
+
+    So is a tile from all of which cells are gathered.
+    """
     result = leaf.result_type
     assert result is not None
-    if len(result.shape) < 2 or leaf.singleton(result):
+    if len(result.shape) < 2 or leaf.singleton(result) or _only_gathered_from(leaf.result):
         return leaf.keep(REPLICATED)
     leaf.keep(leaf.own(result.shape[leaf.axes.axis]))
 
@@ -236,6 +295,8 @@ def channel(leaf: Leaf) -> None:
 RULES: dict[Behaviour, Rule] = {
     Behaviour.ELEMENTWISE: on_lanes(elementwise),
     Behaviour.REDUCES: on_lanes(reduces),
+    Behaviour.ALONG_ROWS: on_lanes(along_rows),
+    Behaviour.GATHERS: on_lanes(gathers),
     Behaviour.LOADS: on_lanes(loads),
     Behaviour.STORES: on_lanes(stores),
     Behaviour.SLICES: on_lanes(slices),

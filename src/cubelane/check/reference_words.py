@@ -129,6 +129,68 @@ def unpack_bits(mask: Array, shape: Sequence[int]) -> Array:
     return (mask[..., columns // 8] >> (columns % 8).astype(np.uint8)) & 1 == 1
 
 
+Record = tuple[float, float]
+
+
+def _by_score(records: list[Record]) -> list[Record]:
+    """Largest score first; Python's sort keeps the order of equal ones."""
+    return sorted(records, key=lambda record: record[0], reverse=True)
+
+
+def _records(row: Array) -> list[Record]:
+    cells = row.tolist()
+    return list(zip(cells[0::2], cells[1::2], strict=True))
+
+
+def _flat(records: list[Record]) -> list[float]:
+    return [cell for record in records for cell in record]
+
+
+def sort_blocks(scores: Array, indices: Array) -> Array:
+    """Row by row, 32 cells at a time: (score, bits of the index) by falling score."""
+    rows: list[list[float]] = []
+    for number, row in enumerate(scores.tolist()):
+        words = np.asarray(indices[number if len(indices) > 1 else 0], np.uint32)
+        bits = np.frombuffer(words.tobytes(), np.float32).tolist()
+        pairs: list[Record] = list(zip(row, bits, strict=True))
+        blocks = [_by_score(pairs[at : at + 32]) for at in range(0, len(pairs), 32)]
+        rows.append([cell for block in blocks for cell in _flat(block)])
+    return np.array(rows, np.float64)
+
+
+def merge_runs(tile: Array, length: int) -> Array:
+    """Row by row, four runs of `length` cells at a time."""
+    rows: list[list[float]] = []
+    for row in tile:
+        parts = [row[at : at + 4 * length] for at in range(0, len(row), 4 * length)]
+        rows.append([cell for part in parts for cell in _flat(_by_score(_records(part)))])
+    return np.array(rows)
+
+
+def merge_lists(tiles: Sequence[Any]) -> Array:
+    """Row by row, the records of all tiles."""
+    given = [tile for tile in tiles if tile is not None]
+    rows = [[record for row in rows for record in _records(row)] for rows in zip(*given, strict=True)]
+    return np.array([_flat(_by_score(records)) for records in rows])
+
+
+def every(tile: Array, pattern: int) -> Array:
+    """The columns whose bit is set in a pattern of four, written from the right."""
+    mask = {1: "0101", 2: "1010", 3: "0001", 4: "0010", 5: "0100", 6: "1000", 7: "1111"}[pattern]
+    return tile[:, [column for column in range(tile.shape[1]) if mask[3 - column % 4] == "1"]]
+
+
+def pick(tile: Array, places: Array, valid: Sequence[int]) -> Array:
+    """Cell number p of the tile for every valid place p; the others are not looked at."""
+    result = np.zeros(places.shape, tile.dtype)
+    for place in np.ndindex(*valid):
+        number = int(places[place])
+        if not 0 <= number < tile.size:
+            raise IndexError(f"cell {number} of {tile.size}")
+        result[place] = tile[divmod(number, tile.shape[1])]
+    return result
+
+
 def sequence(shape: Sequence[int], start: int, descending: bool | None, dtype: Any) -> Array:
     """start, start + 1, ... in row-major order (or downwards)."""
     result = np.empty(shape, dtype)
@@ -269,6 +331,11 @@ WORDS: dict[str, Any] = {
             compare,
             pack_bits,
             unpack_bits,
+            sort_blocks,
+            merge_runs,
+            merge_lists,
+            every,
+            pick,
             sequence,
             triangle,
             random,

@@ -109,6 +109,8 @@ class Split(Enum):
 
     ELEMENTWISE = "every cell of the result depends on the same cell of the operands; extent-1 axes broadcast"
     REDUCES = "`axis` is folded; illegal when it is the split axis"
+    ALONG_ROWS = "works along the cells of each row; illegal when `axis` is the split axis"
+    GATHERS = "takes the cells of `src` at indices: shared out like the indices, each lane needs all of `src`"
     LOADS = "reads a window of global memory at offsets"
     STORES = "writes a window of global memory at offsets"
     SLICES = "reads a window of a tile at offsets"

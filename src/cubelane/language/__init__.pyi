@@ -364,6 +364,15 @@ def full(shape: Sequence[int], dtype: DataType, value: float) -> Value:
     A tensor with the same value everywhere.
     """
 
+def gather(src: Value, indices: Value, tmp: Value | None = None) -> Value:
+    """The cells of `src` at `indices`, which count its cells row by row; `tmp` is scratch."""
+
+def gather_mask(src: Value, mask_pattern: int | AtomicType | NotifyOp, output_dtype: DataType | None = None) -> Value:
+    """Every second or fourth column, from the first or a later one; `output_dtype` reads their bits anew.
+
+    `mask_pattern`: 1 P0101 (columns 0, 2, ..), 2 P1010, 3 P0001, 4 P0010, 5 P0100, 6 P1000, 7 P1111.
+    """
+
 def gather_row(target: Value, source: Value, offsets: Sequence[Value | int], source_offsets: Sequence[Value | int], sizes: Sequence[Value | int]) -> Value:
     """The target tile with a window of a tensor, at `source_offsets`, copied to its cells at `offsets`."""
 
@@ -444,6 +453,12 @@ def minimums(tile: Value, scalar: Value | float) -> Value:
 
 def move(tile: Value, target_memory: MemorySpace, blayout: TileLayout | None = None, slayout: TileLayout | None = None) -> Value:
     """Copies a tile to another memory space or layout; between the cores it is a boundary."""
+
+def mrgsort_format1(src: Value, block_len: int | AtomicType | NotifyOp) -> Value:
+    """Merges every four sorted runs of `block_len` cells (two a record) of a row into one run."""
+
+def mrgsort_format2(src0: Value, src1: Value, src2: Value | None = None, src3: Value | None = None) -> Value:
+    """Merges two to four sorted tiles, row by row, into one."""
 
 def mul(lhs: Value, rhs: Value) -> Value:
     """A function of two cells; extent-1 axes broadcast, layout and valid extent follow the first operand.
@@ -672,6 +687,9 @@ def slice(tile: Value, shape: Sequence[int] | None = None, *, offsets: Sequence[
 
     The window of a tensor at `offsets`; `drop_dims` lists unit axes that disappear.
     """
+
+def sort32(src: Value, idx: Value) -> Value:
+    """Sorts every 32 cells of a row, with the indices that `idx` gives them, into records (descending, stable)."""
 
 def sqrt(tile: Value) -> Value:
     """A function of every cell; shape, element type, valid extent and layout are those of the operand.
@@ -1321,6 +1339,17 @@ class tile:
         """A tile in the vector buffer with the same value in every cell."""
 
     @staticmethod
+    def gather(src: Value, indices: Value, tmp: Value | None = None) -> Value:
+        """The cells of `src` at `indices`, which count its cells row by row; `tmp` is scratch."""
+
+    @staticmethod
+    def gather_mask(src: Value, mask_pattern: int | AtomicType | NotifyOp, output_dtype: DataType | None = None) -> Value:
+        """Every second or fourth column, from the first or a later one; `output_dtype` reads their bits anew.
+
+        `mask_pattern`: 1 P0101 (columns 0, 2, ..), 2 P1010, 3 P0001, 4 P0010, 5 P0100, 6 P1000, 7 P1111.
+        """
+
+    @staticmethod
     def gather_row(target: Value, source: Value, offsets: Sequence[Value | int], source_offsets: Sequence[Value | int], sizes: Sequence[Value | int]) -> Value:
         """The target tile with a window of a tensor, at `source_offsets`, copied to its cells at `offsets`."""
 
@@ -1394,6 +1423,14 @@ class tile:
     @staticmethod
     def move(tile: Value, target_memory: MemorySpace, blayout: TileLayout | None = None, slayout: TileLayout | None = None) -> Value:
         """Copies a tile to another memory space or layout; between the cores it is a boundary."""
+
+    @staticmethod
+    def mrgsort_format1(src: Value, block_len: int | AtomicType | NotifyOp) -> Value:
+        """Merges every four sorted runs of `block_len` cells (two a record) of a row into one run."""
+
+    @staticmethod
+    def mrgsort_format2(src0: Value, src1: Value, src2: Value | None = None, src3: Value | None = None) -> Value:
+        """Merges two to four sorted tiles, row by row, into one."""
 
     @staticmethod
     def mul(lhs: Value, rhs: Value) -> Value:
@@ -1566,6 +1603,10 @@ class tile:
     @staticmethod
     def slice(tile: Value, shape: Sequence[int], offsets: Sequence[Value | int], valid: Sequence[Value | int | None] | None = None) -> Value:
         """The window of a tile at `offsets` (elements of the source)."""
+
+    @staticmethod
+    def sort32(src: Value, idx: Value) -> Value:
+        """Sorts every 32 cells of a row, with the indices that `idx` gives them, into records (descending, stable)."""
 
     @staticmethod
     def sqrt(tile: Value) -> Value:

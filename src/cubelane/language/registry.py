@@ -53,6 +53,7 @@ IGNORED_KEYWORDS = {"transpose": False, "flat_layout": False}
 SYNONYMS: dict[tuple[str, str], tuple[str, str]] = {
     ("tensor", "view"): ("tensor", "reshape"),
     ("tensor", "arange"): ("tensor", "ci"),
+    ("tile", "mrgsort"): ("tile", "mrgsort_format1"),
     ("tensor", "batch_matmul"): ("tensor", "matmul"),
     ("tensor", "batch_matmul_acc"): ("tensor", "matmul_acc"),
 }
@@ -62,8 +63,11 @@ SYNONYMS: dict[tuple[str, str], tuple[str, str]] = {
 _ORCHESTRATION = ("is for orchestration, which is not compiled here", "leave it out")
 _IN_ORDER = ("has no form in PTO IR: within a core the order of the text holds", "leave it out")
 _FLAGS = ("is a flag between the cores, whose order the rings give", "pl.tile.tpush_to_aiv and pl.tile.tpop_from_aic")
-_ADDRESSES = ("works at addresses that a tile holds, which no lane can be given a half of", "pl.tile.gather_row")
-_SORTS = ("sorts, for which there is no model", "pl.row_max and pl.row_argmax in a loop")
+_ADDRESSES = (
+    "works at offsets that a tile holds, and what they count is not settled",
+    "pl.tile.gather of a loaded tile, or pl.tile.gather_row",
+)
+_ON_TILES = ("works on tiles on chip", "the tile form of a loaded tile")
 _SCALED = (
     "multiplies with the scale buffers of the 950, which the model does not have",
     "pl.matmul of dequantized tiles",
@@ -75,9 +79,12 @@ REFUSED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("submit", "spmd_submit", "no_dep", "dump_tag", "wait_task", "task_id"), _ORCHESTRATION),
     **dict.fromkeys(("sync_src", "sync_dst"), _IN_ORDER),
     **dict.fromkeys(("sync_set", "sync_wait", "set_ffts"), _FLAGS),
-    **dict.fromkeys(("gather", "gatherb", "gather_mask", "gather_compare", "paged_gather", "mgather"), _ADDRESSES),
+    **dict.fromkeys(("gatherb", "gather_compare", "paged_gather", "mgather"), _ADDRESSES),
     **dict.fromkeys(("scatter", "scatter_mask", "scatter_update", "mscatter"), _ADDRESSES),
-    **dict.fromkeys(("sort32", "mrgsort_format1", "mrgsort_format2"), _SORTS),
+    **dict.fromkeys(
+        [f"tensor.{name}" for name in ("gather", "gather_mask", "sort32", "mrgsort_format1", "mrgsort_format2")],
+        _ON_TILES,
+    ),
     **dict.fromkeys(("matmul_mx", "matmul_mx_acc", "matmul_mx_bias", "tget_scale_addr"), _SCALED),
     "syncall": _CORES,
     "cacheinvalid": _CACHE,
@@ -98,8 +105,9 @@ def refusal(path: Sequence[str]) -> tuple[str, str] | None:
     if len(path) == 2 and path[0] in REFUSED_NAMESPACES:
         why, way = REFUSED_NAMESPACES[path[0]]
         return f"pl.{'.'.join(path)} is not supported: {why}", way
-    if path[-1] in REFUSED and (len(path) == 1 or path[0] in NAMESPACES):
-        why, way = REFUSED[path[-1]]
+    reason = REFUSED.get(".".join(path)) or REFUSED.get(path[-1])
+    if reason is not None and (len(path) == 1 or path[0] in NAMESPACES):
+        why, way = reason
         return f"pl.{'.'.join(path)} is not supported: it {why}", way
     return None
 

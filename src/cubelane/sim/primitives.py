@@ -215,6 +215,53 @@ def unpack_bits(mask: Array, shape: Extents) -> Array:
     return np.unpackbits(mask, axis=-1, count=shape[-1], bitorder="little").astype(np.bool_)
 
 
+def sort_blocks(scores: Array, indices: Array) -> Array:
+    """Every 32 cells of a row as records of score and index bits, descending, equal scores in their order."""
+    rows, columns = scores.shape
+    names = np.broadcast_to(indices, scores.shape).reshape(rows, -1, 32).view(np.float32)
+    blocks = scores.reshape(rows, -1, 32)
+    order = np.argsort(-blocks, axis=-1, kind="stable")
+    pairs = [np.take_along_axis(part, order, axis=-1) for part in (blocks, names)]
+    return np.stack(pairs, axis=-1).reshape(rows, 2 * columns)
+
+
+def _merged(records: Array) -> Array:
+    """Records [.., n, 2] in descending order, equal scores in their order."""
+    order = np.argsort(-records[..., 0], axis=-1, kind="stable")
+    return np.take_along_axis(records, order[..., None], axis=-2)
+
+
+def merge_runs(tile: Array, length: int) -> Array:
+    """Every four runs of `length` cells of a row as one sorted run."""
+    return _merged(tile.reshape(tile.shape[0], -1, 2 * length, 2)).reshape(tile.shape)
+
+
+def merge_lists(tiles: Sequence[Array | None]) -> Array:
+    """The records of sorted tiles, row by row, as one sorted tile."""
+    joined = np.concatenate([tile for tile in tiles if tile is not None], axis=-1)
+    return _merged(joined.reshape(joined.shape[0], -1, 2)).reshape(joined.shape)
+
+
+_PATTERNS = ((0, 2), (1, 2), (0, 4), (1, 4), (2, 4), (3, 4), (0, 1))
+
+
+def every(tile: Array, pattern: int) -> Array:
+    """The columns of a mask pattern, 1 to 7."""
+    first, step = _PATTERNS[pattern - 1]
+    return tile[:, first::step]
+
+
+def pick(tile: Array, places: Array, valid: Extents | None) -> Array:
+    """The cells of a tile at places that count its cells row by row; undefined ones take the first cell."""
+    at = places.astype(np.int64)
+    if valid is not None:
+        at = np.where(inside(at.shape, valid), at, 0)
+    if at.size and not 0 <= at.min() <= at.max() < tile.size:
+        wrong = at.min() if at.min() < 0 else at.max()
+        raise Fault(f"cell {wrong} is gathered from a tile of {tile.size}", code="out-of-bounds")
+    return tile.reshape(-1)[at]
+
+
 def sequence(shape: Extents, start: int, descending: bool | None, dtype: Any) -> Array:
     """Counts along the row-major cells."""
     count = int(np.prod(shape))
@@ -383,6 +430,11 @@ PURE: dict[str, Any] = {
             compare,
             pack_bits,
             unpack_bits,
+            sort_blocks,
+            merge_runs,
+            merge_lists,
+            every,
+            pick,
             sequence,
             triangle,
             random,

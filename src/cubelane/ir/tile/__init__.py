@@ -13,6 +13,7 @@ from cubelane.ir.tile.movement import MOVEMENT_OPS
 from cubelane.ir.tile.padding import PADDING_OPS
 from cubelane.ir.tile.shaping import SHAPING_OPS
 from cubelane.ir.tile.signals import SIGNAL_OPS
+from cubelane.ir.tile.sorting import SORTING_OPS
 from cubelane.ir.types import TileType
 
 _OPS = (
@@ -23,6 +24,7 @@ _OPS = (
     *ELEMENTWISE_OPS,
     *EXTENDED_OPS,
     *MASK_OPS,
+    *SORTING_OPS,
     *MATRIX_OPS,
     *CHANNEL_OPS,
     *SIGNAL_OPS,

@@ -68,6 +68,8 @@ class Inference(ForwardRewrite):
             replace(op, op.tile)
             return
         for index, allowed in constraints(type(op)):
+            if index >= len(op.operands):
+                break  # the last ones may be left out
             operand = op.operands[index]
             tile = operand.type
             if isinstance(tile, TileType) and tile.memory not in allowed:

@@ -101,6 +101,13 @@ def _why_of_copy(copy: Copy) -> Why:
     if copy.op.has_trait(InPlace):
         message = f"`{name}` is added to in place and needed again afterwards"
         return Why(message, copy.reason, f"add on the lanes: pl.add({name}, pl.matmul(...))")
+    kind = copy.value.type
+    if isinstance(kind, TileType) and kind.memory is MemorySpace.ACC:
+        return Why(
+            f"`{name}` would change its accumulator from trip to trip or from branch to branch",
+            copy.reason,
+            "add on the lanes, where tiles can change places: pl.add(acc, pl.matmul(...)) for pl.matmul_acc(acc, ...)",
+        )
     message = f"`{name}` has to share one buffer with other tiles and cannot"
     return Why(message, copy.reason, f"keep it on the lanes: {name} = pl.mul({name}, 1.0)")
 

@@ -54,7 +54,8 @@ def computes(state: State, op: SurfaceOp) -> None:
     """`pto.NAME ins(operands) outs(result)`, for every op that has a spelling and no rule of its own."""
     spelling = op.get_trait(PtoSpelling)
     if spelling is None or spelling.name is None or spelling.name not in op_classes():
-        raise no_form(op, f"`{op.SPELLING}`")
+        note = "the machine has no such instruction; the simulator runs it"
+        raise no_form(op, f"`{op.SPELLING}`", note, instead="fill a tensor before the kernel, and load it here")
     if len(op.results) != 1 or not isinstance(op.results[0].type, TileType):
         raise no_form(op, f"`{op.SPELLING}`")
     ins = [state.handles[v] if isinstance(v.type, TileType) else state.scalar(v) for v in ins_of(op, spelling)]

@@ -32,12 +32,24 @@ ROW_SUM = Kernel(
 WINDOW = Kernel("q = pl.tile.slice(v, [8, 24], [8, 0])" + STORE, outputs={"y": (8, 24)})
 CONCAT = Kernel("t = pl.tile.neg(v)\nq = pl.tile.concat(v, t)" + STORE, mode="LEFT_RIGHT", outputs={"y": (32, 48)})
 RESHAPE = Kernel("q = pl.tile.reshape(v, [24, 32])" + STORE, mode="LEFT_RIGHT", outputs={"y": (24, 32)})
+COLUMNS = Kernel("q = pl.tile.gather_mask(v, mask_pattern=1)" + STORE, mode="LEFT_RIGHT", outputs={"y": (32, 12)})
+PLACES = "n = pl.tile.full([32, 24], dtype=pl.INT32, value=3)\n"
 LOADED = {"t": "pl.Tensor[[32, 24], pl.FP32]"}
 
 AUTOMATIC = [
     Case("reduce-on-split-axis", COLUMN_SUM, ("tile.col_sum", "'v'", "axis 0", "UP_DOWN"), swapped(COLUMN_SUM)),
     Case("reduce-on-split-axis", ROW_SUM, ("tile.row_sum", "'v'", "axis 1", "LEFT_RIGHT"), swapped(ROW_SUM)),
     Case("window-on-split-axis", WINDOW, ("tile.slice", "'v'", "8 of 32", "axis 0"), swapped(WINDOW)),
+    Case("row-on-split-axis", COLUMNS, ("tile.gather_mask", "'v'", "axis 1", "LEFT_RIGHT"), swapped(COLUMNS)),
+    Case(
+        "gather-from-part",
+        Kernel(PLACES + "q = pl.tile.gather(v, n)" + STORE),
+        ("tile.gather", "'v'", "UP_DOWN"),
+        Kernel(
+            PLACES + "r = pl.tile.load(t, [0, 0], [1, 24])\nq = pl.tile.add(v, pl.tile.gather(r, n))" + STORE,
+            parameters=LOADED,
+        ),
+    ),
     Case("concat-on-split-axis", CONCAT, ("tile.concat", "'v'", "axis 1", "LEFT_RIGHT"), swapped(CONCAT)),
     Case(
         "reshape-regroups",

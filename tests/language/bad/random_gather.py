@@ -14,6 +14,6 @@ class K:
         out: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
     ):
         t = pl.load(x, [0, 0], [16, 32])
-        s = pl.tile.gather(t, t)
+        s = pl.tile.gatherb(t, t)
         out = pl.store(t, [0, 0], out)
         return out

@@ -1,8 +1,11 @@
 """What the machine has no meaning for is refused by name at its place: the exact list, one test for each op."""
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
@@ -12,6 +15,7 @@ from cubelane.ir.pto.op import PtoOp
 from cubelane.ir.pto.regions import VecScopeOp
 from cubelane.ir.pto.spaces import Pipe
 from cubelane.ir.pto.text import parse_pto
+from cubelane.ptodsl import pto
 from cubelane.sim.micro.board import Places
 from cubelane.sim.micro.launch import units
 from cubelane.sim.micro.program import Program
@@ -99,3 +103,36 @@ def test_vector_and_cube_micro_ops_transfers_and_flags_are_all_listed_or_modelle
     others = {str(problem) for name, problem in problems.items() if problem is not None and name not in left}
     operands = ("pto.alloc_tile", "pto.alloc_multi_tile", "pto.section.simt")
     assert all(any(f"'{name}'" in text for name in operands) for text in others), others
+
+
+def hif8(x: Any) -> None:
+    left, right = (pto.castptr(0, pto.ptr(pto.hif8, space)) for space in ("left", "right"))
+    pto.mad(left, right, pto.castptr(0, pto.ptr(pto.f32, "acc")), 16, 32, 16)
+
+
+def small_channels(x: Any) -> None:
+    l1 = pto.castptr(0, pto.ptr(pto.f32, "mat"))
+    pto.mte_gm_l1_frac(
+        x,
+        l1,
+        "nd2nz",
+        shape=(16, 4),
+        src_layout=(16,),
+        dst_group=(1, 1, 16, 0),
+        ctrl=(0, pto.const(True, dtype=pto.i1)),
+    )
+
+
+@pytest.mark.parametrize(("body", "part"), [(hif8, "hif8 operands"), (small_channels, "smallc0")])
+def test_a_mode_without_meaning_is_refused_by_name_at_its_call(body: Callable[[Any], None], part: str):
+    @pto.jit(mode="explicit", kernel_kind="cube")
+    def kernel(x: pto.ptr(pto.f32, "gm")):
+        body(x)
+
+    x = np.zeros(256, np.float32)
+    try:
+        problems = kernel.compile().run(x).findings
+    except Diagnostic as problem:
+        problems = [problem]
+    assert len(problems) == 1 and part in problems[0].message
+    assert problems[0].code == "not-modelled" and problems[0].location.file == __file__

@@ -9,7 +9,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from cubelane import language
-from cubelane.check.fuzz import coverage
+from cubelane.check.fuzz import campaign, coverage
 from cubelane.check.fuzz.calls import Operand, draw, drawable
 from cubelane.check.fuzz.campaign import Campaign, State, judge_file, program
 from cubelane.check.fuzz.families import FAMILIES
@@ -162,6 +162,16 @@ def test_an_exception_is_an_internal_error_of_the_pass(monkeypatch):
     broken_pass(monkeypatch, "resolve-backend-op-layouts", StoreOp, fails)
     (first, _) = judge(GOOD).findings
     assert first.kind == "internal error" and first.stage == "resolve-backend-op-layouts" and "KeyError" in first.detail
+
+
+def test_a_pass_that_does_not_end_is_too_slow_and_nothing_else(monkeypatch):
+    def turns(op) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(campaign, "PATIENCE", 0.5)
+    broken_pass(monkeypatch, "resolve-backend-op-layouts", StoreOp, turns)
+    assert [f.kind for f in campaign.judged(GOOD, ("a5",)).findings] == ["too slow"]
 
 
 def test_a_finding_is_kept_small_repeated_and_forgotten_when_mended(monkeypatch, tmp_path, capsys):

@@ -11,7 +11,7 @@ from cubelane.check.compare import NO_NOISE, Comparisons, compare
 from cubelane.check.execute import Executable, RunResult, draw_inputs, run_group, run_reference
 from cubelane.check.kernel_file import Arrays, Judge
 from cubelane.check.rounding import allowance, notes
-from cubelane.check.validate import validate
+from cubelane.check.validate import blamed, validate
 from cubelane.ir.collector import paused
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.kernel import TARGET, program_name
@@ -96,12 +96,16 @@ class CompiledKernel:
         if run.findings:
             return Verdict(run.findings, {}, run)
         references = {"oracle": expected} | ({"golden": judge.golden(given)} if judge.golden else {})
-        comparisons = _compared(run.outputs, references, judge)
-        if all(c.equal for c in comparisons.values()) or judge.states_tolerance:
-            return Verdict((), comparisons, run)
-        noise = allowance(self.source, given, expected)
-        allowed = _compared(run.outputs, references, judge, noise)
-        return Verdict((), allowed, run, tuple(notes(comparisons, allowed, noise)))
+        comparisons = allowed = _compared(run.outputs, references, judge)
+        told: list[str] = []
+        if not all(c.equal for c in comparisons.values()) and not judge.states_tolerance:
+            noise = allowance(self.source, given, expected)
+            allowed = _compared(run.outputs, references, judge, noise)
+            told += notes(comparisons, allowed, noise)
+        wrong = next((c for c in allowed.values() if not c.equal), None)
+        if wrong is not None and program is None:
+            told += blamed(self.module, given, wrong)
+        return Verdict((), allowed, run, tuple(told))
 
     def judge_each(self, judge: Judge | None = None, *, seed: int = 0) -> Verdict:
         """Like `judge`, but also runs the program after every pass; names the pass that changed the meaning.
@@ -115,8 +119,11 @@ class CompiledKernel:
         last = validate(stages, given, expected, rtol=judge.rtol, atol=judge.atol, noise=noise)[-1]
         if last.good:
             return self.judge(judge, seed=seed)
+        findings = [replace(f, notes=(*f.notes, f"the program behind {last.name} does this")) for f in last.findings]
         comparisons = {f"meaning before {last.name}": last.comparison} if last.comparison else {}
-        return Verdict(last.findings, comparisons, RunResult(findings=list(last.findings)))
+        broken = next(module for name, module in stages if name == last.name)
+        blame = blamed(broken, given, last.comparison) if last.comparison else []
+        return Verdict(findings, comparisons, RunResult(findings=findings), blame)
 
 
 def _expected(source: ModuleOp, judge: Judge, seed: int) -> tuple[Arrays, Arrays]:

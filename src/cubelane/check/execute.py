@@ -1,6 +1,6 @@
 """One call to run a program: the final one on the simulated core group, the first one by the oracle."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from cubelane.check.arrays import Signature, draw, parameter_names, written_parameters
 from cubelane.check.reference import run_reference
-from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.sim.group import Schedule, Suspect
 from cubelane.sim.machine import Executable, Machine, Stopped, entry_functions
 from cubelane.sim.primitives import Poison
@@ -107,7 +107,12 @@ def _run_once(
         machine.findings.append(problem)
     machine.close()
     outputs = {n: arguments[n] for s in signatures for n in s.outputs}
-    result = RunResult(outputs, returned, machine.findings, machine.notes, machine.events)
+
+    def writer(name: str, position: Sequence[int]) -> tuple[str, Location]:
+        agent, line = machine.last_writer(outputs[name], position)
+        return agent, line.location
+
+    result = RunResult(outputs, returned, machine.findings, machine.notes, machine.events, writer)
     return result, machine.suspects, machine
 
 

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
+from cubelane.analysis.tensor_handles import TensorHandles, written_slot
 from cubelane.check.compare import NO_NOISE, Comparisons, compare
 from cubelane.check.execute import run_group, run_reference
 from cubelane.check.kernel_file import Arrays
-from cubelane.ir.diagnostic import Diagnostic
+from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.kernel import DUAL_DISPATCH, SPLIT_AIV, FunctionKind, flag, functions_of, kind_of
 from cubelane.passes import pipeline
+from cubelane.sim.group import Schedule
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,36 @@ def runnable(module: ModuleOp) -> ModuleOp:
     if not any(flag(f, DUAL_DISPATCH) and not flag(f, SPLIT_AIV) for f in functions_of(module)):
         return module
     return pipeline.pass_named("split-vector-kernel")(module.clone())
+
+
+def blamed(module: ModuleOp, inputs: Arrays, comparison: Comparisons) -> list[str]:
+    """Who wrote the first differing element of each output: agent and place where the cores run, else the places."""
+    wrong = {name: c.first for name, c in comparison.outputs.items() if not c.equal and c.first is not None}
+    if not is_expanded(module):
+        return [f"{name} is written by {', '.join(_writes(module, name))}" for name in wrong]
+    run = run_group(runnable(module), inputs, schedule=Schedule(0))  # one lane after the other, to tell them apart
+    told: list[str] = []
+    for name, first in wrong.items():
+        agent, place = run.writer(name, first)
+        who = f"was written last by {agent} at {place}" if agent else "was written by nobody"
+        told.append(f"{name}{list(first)} {who}")
+    return told
+
+
+def _writes(module: ModuleOp, name: str) -> list[str]:
+    """The places that write to the parameter of a name, in functions that run on cores."""
+    found: list[str] = []
+    functions = {f.sym_name.data: f for f in functions_of(module)}
+    for function in functions.values():
+        if function.is_declaration:
+            continue
+        handles = TensorHandles(function.body.block, functions)
+        for op in function.walk():
+            slot = written_slot(op)
+            root = None if slot is None else handles[op.operands[slot]]
+            if root is not None and root.name_hint == name:
+                found.append(f"{op.name} at {Location.of(op)}")
+    return found or ["no op"]
 
 
 def validate(

@@ -178,11 +178,15 @@ class Machine:
 
     def last_store(self, tensor: Any, position: Sequence[int]) -> Line:
         """The line of the last store that wrote an element; an empty one if none did."""
+        return self.last_writer(tensor, position)[1]
+
+    def last_writer(self, tensor: Any, position: Sequence[int]) -> tuple[str, Line]:
+        """The agent that wrote an element last, and the line of its store; nobody and an empty line if none did."""
         for group in reversed(self.groups):
             for stored, index, agent, place in reversed(group.stores):
                 if stored is tensor and all(s.start <= p < s.stop for s, p in zip(index, position, strict=True)):
-                    return group.agents[agent].line(place)
-        return Line()
+                    return group.agents[agent].name, group.agents[agent].line(place)
+        return "", Line()
 
 
 class Stopped(Exception):

@@ -22,6 +22,10 @@ class Event:
     location: Location
 
 
+def _nobody(name: str, position: Sequence[int]) -> tuple[str, Location]:
+    return "", Location()
+
+
 @dataclass
 class RunResult:
     """Outputs and findings of one run.
@@ -36,6 +40,8 @@ class RunResult:
     findings: list[Diagnostic] = field(default_factory=list[Diagnostic])
     notes: list[Diagnostic] = field(default_factory=list[Diagnostic])
     log: Callable[[], Sequence[Event]] = tuple
+    writer: Callable[[str, Sequence[int]], tuple[str, Location]] = _nobody
+    """Who wrote an element of an output last (output, index): the agent and the place of its store."""
 
     @property
     def events(self) -> Sequence[Event]:

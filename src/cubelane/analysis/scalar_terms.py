@@ -5,7 +5,7 @@ names such an expression by structure, so that equal conditions on two cores are
 comparing two costs nothing.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from xdsl.dialects import arith
@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.scf import ConditionOp, ForOp, IfOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
+from cubelane.analysis.scalar_folding import COMPARE, DIVISIONS, SIGNED, UNSIGNED
 from cubelane.analysis.value_flow import joins_of
 from cubelane.ir.diagnostic import Location
 from cubelane.ir.narrowing import is_one
@@ -35,46 +36,7 @@ class Term(NamedTuple):
 Scalar = int | Term
 
 
-def _floor(a: int, b: int) -> int:
-    return a // b
-
-
-def _truncated(a: int, b: int) -> int:
-    quotient = abs(a) // abs(b)
-    return quotient if (a < 0) == (b < 0) else -quotient
-
-
-_BINARY: dict[type[Operation], Callable[[int, int], int]] = {
-    arith.AddiOp: lambda a, b: a + b,
-    arith.SubiOp: lambda a, b: a - b,
-    arith.MuliOp: lambda a, b: a * b,
-    arith.MinSIOp: min,
-    arith.MaxSIOp: max,
-    arith.MinUIOp: min,
-    arith.MaxUIOp: max,
-    arith.AndIOp: lambda a, b: a & b,
-    arith.OrIOp: lambda a, b: a | b,
-    arith.XOrIOp: lambda a, b: a ^ b,
-    arith.FloorDivSIOp: _floor,
-    arith.DivSIOp: _truncated,
-    arith.DivUIOp: _floor,
-    arith.CeilDivSIOp: lambda a, b: -(-a // b),
-    arith.RemSIOp: lambda a, b: a - b * _truncated(a, b),
-    arith.RemUIOp: lambda a, b: a % b,
-}
-_DIVISIONS = (arith.FloorDivSIOp, arith.DivSIOp, arith.DivUIOp, arith.CeilDivSIOp, arith.RemSIOp, arith.RemUIOp)
-_COMPARE: tuple[Callable[[int, int], bool], ...] = (
-    lambda a, b: a == b,
-    lambda a, b: a != b,
-    lambda a, b: a < b,
-    lambda a, b: a <= b,
-    lambda a, b: a > b,
-    lambda a, b: a >= b,
-    lambda a, b: a < b,
-    lambda a, b: a <= b,
-    lambda a, b: a > b,
-    lambda a, b: a >= b,
-)
+_BINARY = {**SIGNED, **UNSIGNED}
 _CASTS = (arith.IndexCastOp, arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp)
 
 
@@ -125,11 +87,11 @@ class Scalars:
     def _folded(self, op: Operation, operands: list[Scalar]) -> Scalar:
         numbers = [o for o in operands if isinstance(o, int)]
         if len(numbers) == len(operands):
-            by_zero = type(op) in _DIVISIONS and numbers[1] == 0
+            by_zero = type(op) in DIVISIONS and numbers[1] == 0
             if type(op) in _BINARY and not by_zero:
                 return _BINARY[type(op)](*numbers)
             if is_one(op, arith.CmpiOp):
-                return int(_COMPARE[op.predicate.value.data](*numbers))
+                return int(COMPARE[op.predicate.value.data](*numbers))
         if is_one(op, arith.SelectOp) and isinstance(operands[0], int):
             return operands[1] if operands[0] else operands[2]
         own = any(isinstance(o, Term) and o.own for o in operands)

@@ -24,7 +24,18 @@ __all__ = [
     "split_vector_kernel",
     "spread_broadcasts",
     "stamp_tfree_split",
+    "unroll_loops",
 ]
+
+
+def unroll_loops() -> Pass:
+    """The trips of `pl.unroll` are written one after the other."""
+    return pass_named("unroll-loops")
+
+
+def simplify() -> Pass:
+    """Scalars are computed as far as they are known; the branches and loops that they decide go."""
+    return pass_named("simplify")
 
 
 def outline_incore_scopes() -> Pass:
@@ -60,11 +71,6 @@ def legalize_tile_cast() -> Pass:
 def auto_tile_matmul_l0() -> Pass:
     """Matmuls whose operands exceed L0A or L0B become loops over blocks that fit."""
     return pass_named("auto-tile-matmul-l0")
-
-
-def simplify() -> Pass:
-    """Operations without use and without effect go."""
-    return pass_named("simplify")
 
 
 def infer_tile_memory_space() -> Pass:

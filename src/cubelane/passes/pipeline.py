@@ -96,6 +96,8 @@ _TILE = (SSA, OUTLINED, TILES)
 _READY = (*_TILE, FLAT, SPACES)
 
 PASSES: tuple[Pass, ...] = (
+    _pass("unroll-loops", requires=(SSA,), produces=(SSA,)),
+    _pass("simplify", requires=(SSA,), produces=(SSA,)),
     _pass("outline-incore-scopes", requires=(SSA,), produces=(SSA, OUTLINED, REGIONS)),
     _pass("convert-tensor-to-tile", requires=(SSA, OUTLINED), produces=(*_TILE, REGIONS)),
     _pass("lower-composite-ops", requires=_TILE, produces=_TILE),
@@ -103,7 +105,6 @@ PASSES: tuple[Pass, ...] = (
     _pass("spread-broadcasts", requires=(*_TILE, FLAT), produces=(*_TILE, FLAT)),
     _pass("legalize-tile-cast", requires=(*_TILE, FLAT), produces=(CASTS,)),
     _pass("auto-tile-matmul-l0", requires=(*_TILE, FLAT), produces=(*_TILE, FLAT)),
-    _pass("simplify", requires=(SSA,), produces=(SSA,)),
     _pass("infer-tile-memory-space", requires=(*_TILE, FLAT), produces=(SPACES, ACC_STORES, REGIONS)),
     _pass("resolve-backend-op-layouts", requires=_READY, produces=(LAYOUTS,)),
     _pass("lower-auto-vector-split", requires=(*_READY, REGIONS), produces=_READY, invalidates=(REGIONS,)),

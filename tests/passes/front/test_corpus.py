@@ -88,12 +88,13 @@ def test_every_stage_prints_and_parses_back(folder: Path, target: str):
 
 
 @pytest.mark.parametrize("folder", TILE, ids=lambda folder: folder.name)
-def test_kernel_at_tile_level_is_left_as_it_is(folder: Path):
+def test_kernel_at_tile_level_is_left_as_simplify_leaves_it(folder: Path):
     facts = json.loads((folder / "case.json").read_text(encoding="utf-8"))
     try:
         module = read(folder, facts["backend"])
     except Diagnostic:
         pytest.skip("refused by the parser")
+    run(module, "simplify")
     before = str(module)
     if folder.name in REFUSED:
         with pytest.raises(Diagnostic, match="NONE"):

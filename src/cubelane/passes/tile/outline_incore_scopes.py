@@ -29,8 +29,8 @@ from cubelane.ir.kernel import (
 from cubelane.ir.narrowing import is_one
 from cubelane.ir.types import SplitMode
 from cubelane.ir.walk import ops_in, ops_of
+from cubelane.passes.tile.dead_code import drop_unused_outputs, remove_unused
 from cubelane.passes.tile.placement import insert
-from cubelane.passes.tile.simplify import drop_unused_outputs
 
 
 def live_ins(body: Block) -> tuple[list[SSAValue], list[ConstantOp]]:
@@ -200,5 +200,6 @@ class OutlineIncoreScopes(ModulePass):
             function = outline(scope, names.of(scope, parent.sym_name.data), functions)
             functions[function.sym_name.data] = function
             program.body.block.insert_op_before(function, parent)
+        remove_unused(parent.body.block)
         if scopes and kind_of(parent) is FunctionKind.OPAQUE:
             parent.attributes[KIND] = KindAttr(FunctionKind.ORCHESTRATION)

@@ -26,9 +26,9 @@ from cubelane.passes.tile.convert_tensor_to_tile.signature import (
     store_results,
     update_signature,
 )
+from cubelane.passes.tile.dead_code import remove_unused
 from cubelane.passes.tile.forward import ForwardRewrite
 from cubelane.passes.tile.placement import base_name
-from cubelane.passes.tile.simplify import remove_unused
 
 STAYS = (gm.ReadOp, gm.WriteOp, gm.DimOp)
 """Tensor ops that work on global memory from within a core."""

@@ -1,16 +1,13 @@
-"""Simplify: operations whose results nobody uses and that have no other effect go (spec/front.md 3.3).
+"""Operations whose results nobody uses and that have no other effect go, where a pass left them behind.
 
-Kernels written at tile level are left as their authors wrote them, also where they compute something in vain: what is
-wrong with it must still be said.
+Outlining and conversion clean what they made. Kernels written at tile level are left as their authors wrote them, also
+where they compute something in vain: what is wrong with it must still be said.
 """
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
-from xdsl.passes import ModulePass
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
-from cubelane.ir.kernel import SplitRegionOp, YieldOp, functions_of, kind_of
+from cubelane.ir.kernel import SplitRegionOp, YieldOp
 from cubelane.ir.narrowing import is_one
 from cubelane.ir.tile.channel import SubblockIdxOp
 from cubelane.ir.traits import Split, Splits, has_trait, trait_of
@@ -74,16 +71,3 @@ def remove_unused(block: Block) -> None:
         if removable(op):
             block.erase_op(op)
         op = before
-
-
-class Simplify(ModulePass):
-    """Removes what outlining left behind around the kernels; conversion cleans the kernels it makes."""
-
-    name = "simplify"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in functions_of(op):
-            if kind_of(function).in_core:
-                continue
-            for block in function.body.blocks:
-                remove_unused(block)

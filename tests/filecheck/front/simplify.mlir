@@ -14,18 +14,18 @@ builtin.module {
     %more = arith.addi %n, %c3 : index
     %three = arith.subi %more, %n : index
     %one = scf.for %i = %c3 to %c4 step %c1 iter_args(%a = %x) -> (!gm.tensor<64x64xf32>) {
-      %b = "gm.write"(%a, %three, %i, %q) <{operandSegmentSizes = array<i32: 1, 2, 1>}> : (!gm.tensor<64x64xf32>, index, index, index) -> !gm.tensor<64x64xf32>
+      %b = "gm.write"(%a, %three, %i, %q) : (!gm.tensor<64x64xf32>, index, index, index) -> !gm.tensor<64x64xf32>
       scf.yield %b : !gm.tensor<64x64xf32>
     }
     %kept = scf.for %k = %c0 to %c1 step %c1 iter_args(%a2 = %one) -> (!gm.tensor<64x64xf32>) {
       %some = arith.floordivsi %c8, %n : index
-      %b2 = "gm.write"(%a2, %k, %k, %some) <{operandSegmentSizes = array<i32: 1, 2, 1>}> : (!gm.tensor<64x64xf32>, index, index, index) -> !gm.tensor<64x64xf32>
+      %b2 = "gm.write"(%a2, %k, %k, %some) : (!gm.tensor<64x64xf32>, index, index, index) -> !gm.tensor<64x64xf32>
       scf.yield %b2 : !gm.tensor<64x64xf32>
     } {kernel.loop = #kernel.loop<parallel>}
     %many = scf.for %j = %c0 to %c8 step %c1 iter_args(%a3 = %kept) -> (!gm.tensor<64x64xf32>) {
       %small = arith.cmpi slt, %j, %c8 : index
       %r = scf.if %small -> (!gm.tensor<64x64xf32>) {
-        %b3 = "gm.write"(%a3, %j, %c0, %c1) <{operandSegmentSizes = array<i32: 1, 2, 1>}> : (!gm.tensor<64x64xf32>, index, index, index) -> !gm.tensor<64x64xf32>
+        %b3 = "gm.write"(%a3, %j, %c0, %c1) : (!gm.tensor<64x64xf32>, index, index, index) -> !gm.tensor<64x64xf32>
         scf.yield %b3 : !gm.tensor<64x64xf32>
       } else {
         scf.yield %a3 : !gm.tensor<64x64xf32>
@@ -39,8 +39,7 @@ builtin.module {
 // CHECK:      func.func @main
 // CHECK:        %[[TWO:.*]] = arith.constant 2 : index
 // CHECK-NEXT:   %q = arith.muli %n, %[[TWO]] : index
-// CHECK-NEXT:   %three = arith.constant 3 : index
-// CHECK-NEXT:   %b = "gm.write"(%x, %three, %c3, %q)
+// CHECK-NEXT:   %b = "gm.write"(%x, %c3, %c3, %q)
 // CHECK-NEXT:   %kept = scf.for %k = %c0 to %c1
 // CHECK-NEXT:     %some = arith.floordivsi %c8, %n : index
 // CHECK:        %many = scf.for %j = %c0 to %c8

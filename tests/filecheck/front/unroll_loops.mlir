@@ -9,7 +9,7 @@ builtin.module {
     %r = scf.for %i = %c0 to %c4 step %c2 iter_args(%a = %x) -> (!gm.tensor<8x8xf32>) {
       %e = "gm.exp"(%a) : (!gm.tensor<8x8xf32>) -> !gm.tensor<8x8xf32>
       %s = scf.for %j = %c0 to %c2 step %c2 iter_args(%b = %e) -> (!gm.tensor<8x8xf32>) {
-        %w = "gm.write"(%b, %i, %j, %i) <{operandSegmentSizes = array<i32: 1, 2, 1>}> : (!gm.tensor<8x8xf32>, index, index, index) -> !gm.tensor<8x8xf32>
+        %w = "gm.write"(%b, %i, %j, %i) : (!gm.tensor<8x8xf32>, index, index, index) -> !gm.tensor<8x8xf32>
         scf.yield %w : !gm.tensor<8x8xf32>
       } {kernel.loop = #kernel.loop<unroll>}
       scf.yield %s : !gm.tensor<8x8xf32>

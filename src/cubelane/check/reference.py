@@ -205,6 +205,13 @@ class Reference:
 
     def _loop(self, op: scf.ForOp, values: Values) -> list[Any]:
         start, stop, step = (self._get(v, values) for v in (op.lb, op.ub, op.step))
+        if step <= 0:
+            raise refuse(
+                op,
+                f"the step of this loop is {step}",
+                "a step that is known at run time only counts up; one that counts down is a constant",
+                code="loop-step",
+            )
         index, *carried = op.body.block.args
         current = [self._get(v, values) for v in op.iter_args]
         for i in range(start, stop, step):

@@ -24,7 +24,7 @@ from cubelane.emit.numpy_views import only_lends_memory
 from cubelane.ir.calls import KernelCallOp
 from cubelane.ir.diagnostic import Location, refuse
 from cubelane.ir.kernel import FunctionKind, YieldOp, functions_of, kind_of
-from cubelane.ir.surface import SurfaceOp
+from cubelane.ir.surface import SurfaceOp, constant_of
 from cubelane.ir.types import TileType
 
 
@@ -218,6 +218,8 @@ class _Emitter:
             self._define(value, op)
         self._assign(carried, op.iter_args, op)
         lb, ub, step = (bare(self.text[v]) for v in (op.lb, op.ub, op.step))
+        if (constant_of(op.step) or 0) < 1:
+            step = f"rising({step})"
         bounds = ub if (lb, step) == ("0", "1") else (f"{lb}, {ub}" if step == "1" else f"{lb}, {ub}, {step}")
         self._line(f"for {self.text[index]} in range({bounds}):", op)
         self._body(op.body.block)

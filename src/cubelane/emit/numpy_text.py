@@ -33,7 +33,7 @@ RESERVED = frozenset(
     """np range min max float int bool core inf nan trim box rounded wrap clamped together call window put cut paste
     poison cast matmul accumulate divide compare pack_bits unpack_bits sequence random triangle reinterpret fill_pad
     with_cell gather_rows read write push pop free open_pipe lane block blocks shard gather tensor_matmul cut_valid
-    reshaped_valid swapped_valid reinterpreted_valid quotient remainder
+    reshaped_valid swapped_valid reinterpreted_valid quotient remainder rising
     notify wait_for defer_wait""".split()
 )
 """Names that no variable of an emitted program may take."""

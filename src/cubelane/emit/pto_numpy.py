@@ -26,7 +26,7 @@ from cubelane.ir.pto.attrs import AddressSpaceAttr, LayoutAttr, kind_of
 from cubelane.ir.pto.clauses import clause_entries
 from cubelane.ir.pto.op import PtoOp
 from cubelane.ir.pto.types import TileFields, View
-from cubelane.ir.surface import python_value
+from cubelane.ir.surface import constant_of, python_value
 from cubelane.ir.types import TileType
 from cubelane.targets import Target
 
@@ -205,7 +205,9 @@ class Reader:
         index, *carried = op.body.block.args
         self._name([index, *carried])
         self._assign(carried, op.iter_args, op)
-        self._line(f"for {self.text[index]} in range({', '.join(self.text[v] for v in (op.lb, op.ub, op.step))}):", op)
+        lower, upper, step = (self.text[v] for v in (op.lb, op.ub, op.step))
+        step = step if (constant_of(op.step) or 0) > 0 else f"rising({step})"
+        self._line(f"for {self.text[index]} in range({lower}, {upper}, {step}):", op)
         self.depth += 1
         self._statements(op.body.block)
         self._assign(carried, _passed(op.body.block), op)

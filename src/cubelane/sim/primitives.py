@@ -32,6 +32,17 @@ def scalar_fault(problem: Exception) -> str | None:
     return None
 
 
+def rising(step: int) -> int:
+    """The step of a loop, which counts up; a Fault where it does not."""
+    if step < 1:
+        raise Fault(
+            f"the step of this loop is {step}",
+            "a step that is known at run time only counts up; one that counts down is a constant",
+            code="loop-step",
+        )
+    return step
+
+
 def quotient(a: int, b: int) -> int:
     """The whole part of a / b, rounded to zero."""
     whole = abs(a) // abs(b)
@@ -450,6 +461,7 @@ PURE: dict[str, Any] = {
             reshaped_valid,
             quotient,
             remainder,
+            rising,
             swapped_valid,
             reinterpreted_valid,
         )

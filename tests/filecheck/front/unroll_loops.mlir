@@ -18,7 +18,8 @@ builtin.module {
   }
 }
 
-// CHECK:        %[[A:.*]] = arith.constant 0 : index
+// CHECK:        %c4 = arith.constant 4 : index
+// CHECK-NEXT:   %[[A:.*]] = arith.constant 0 : index
 // CHECK-NEXT:   %e = "gm.exp"(%x)
 // CHECK-NEXT:   %[[J:.*]] = arith.constant 0 : index
 // CHECK-NEXT:   %w = "gm.write"(%e, %[[A]], %[[J]], %[[A]])

@@ -66,7 +66,7 @@ class Tiling:
             return
         blocks = product.blocks(self.target, split_of(self.function))
         whole = blocks is not None and (blocks.rows, blocks.columns) == (product.rows, product.columns)
-        if blocks is None or (is_one(op, MatmulAccOp) and (op.init_cond is not None or not whole)):
+        if blocks is None or (is_one(op, MatmulAccOp) and not whole):
             raise self._too_large(op, product)
         if blocks.depth != product.depth and not self._depth_is_valid(lhs, rhs):
             raise self._too_large(op, product)
@@ -115,7 +115,10 @@ class Tiling:
         blocks: Blocks,
         acc: SSAValue | None,
     ) -> SSAValue:
-        """The accumulator of one block of the result: one product a step of the depth."""
+        """The accumulator of one block of the result: one product a step of the depth.
+
+        Only the first step may overwrite the accumulator, so it stands before the loop and has the condition for that.
+        """
         name, depth = f"{base_name(op.results[0])}__tile", tile_of(left).shape[1]
         first, step = self.constants[row], self.constants[column]
 
@@ -127,6 +130,10 @@ class Tiling:
         begin = 0
         if acc is None:
             acc = build(MatmulOp, op, f"{name}_l0_first", factors(op, self.constants[0]))
+            begin = blocks.depth
+        elif is_one(op, MatmulAccOp) and op.init_cond is not None:
+            first_step = {"acc": acc, **factors(op, self.constants[0]), "init_cond": op.init_cond}
+            acc = build(MatmulAccOp, op, f"{name}_l0_first", first_step)
             begin = blocks.depth
         if begin >= depth:
             acc.name_hint = name

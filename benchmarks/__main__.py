@@ -15,6 +15,7 @@ from benchmarks.baseline import PATH, TOLERANCE, Baseline, Judgement, judged, ma
 NAMES = {
     "startup": "process start to lowered flash attention, warm compile",
     "cached": "the same kernel from the compile cache",
+    "language": "import of the language; parse and compile per operation against the length of a kernel",
     "chains": "parse and all passes against the length of a chain of vector ops",
     "split_pass": "LowerAutoVectorSplit alone against the number of ops",
     "simulator": "the simulated core group against block-wise NumPy",

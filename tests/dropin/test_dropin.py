@@ -98,7 +98,8 @@ def test_a_script_that_compiles_runs(tmp_path: Path) -> None:
         ("import pypto; pypto.debug", "pypto.debug"),
         ("import pypto.language as pl; pl.submit", "pl.submit"),
         ("import pypto.language as pl; pl.nonsense", "nonsense"),
-        ("from pypto import passes; passes.PassContext", "pypto.passes.PassContext"),
+        ("from pypto import passes; passes.insert_mx_scale_addr", "pypto.passes.insert_mx_scale_addr"),
+        ("from pypto import LogLevel", "'LogLevel' from 'pypto'"),
         ("from pypto import backend; backend.nothing", "nothing"),
         ("from pypto.ir import Span", "'Span'"),
     ],
@@ -156,3 +157,88 @@ def test_another_machine_is_refused_until_the_choice_is_taken_back() -> None:
     assert backend.get_backend_type() is backend.BackendType.Ascend950
     backend.reset_for_testing()
     assert backend.get_backend_type() is None
+
+
+BY_CONTEXT = (
+    KERNEL
+    + """
+seen = []
+def note(step, program):
+    seen.append(step.get_name())
+watch = passes.CallbackInstrument(before_pass=note, name="watch")
+with passes.PassContext([watch], passes.VerificationLevel.ROUNDTRIP) as context:
+    assert passes.PassContext.current() is context
+    pipeline = passes.PassPipeline()
+    for name in ("convert_to_ssa", "simplify", "outline_incore_scopes", "convert_tensor_to_tile_ops", "init_mem_ref"):
+        pipeline.add_pass(getattr(passes, name)())
+    done = pipeline.run(Scale)
+    with passes.PassContext(verification_level=passes.VerificationLevel.NONE):
+        passes.simplify()(done)
+assert passes.PassContext.current() is None
+passes.simplify()(done)
+assert seen == pipeline.get_pass_names(), seen
+print(*seen)
+print(repr(done), ": pl.Tile[" in ir.python_print(done), ": pl.Tile[" in ir.python_print(done, concise=True))
+"""
+)
+
+
+def test_a_context_watches_and_verifies_the_passes_inside_it(tmp_path: Path) -> None:
+    done = cubelane("run", write(tmp_path, BY_CONTEXT), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    names = "ConvertToSSA Simplify OutlineIncoreScopes ConvertTensorToTileOps InitMemRef"
+    assert done.stdout.splitlines() == [names, "<Program Scale: main_incore_0, main> True False"]
+
+
+def test_the_manager_calls_the_instruments_of_its_context() -> None:
+    from cubelane.dropin import passes
+    from cubelane.dropin.pass_manager import PassManager
+    from cubelane.language import parse
+
+    before: list[str] = []
+    after: list[str] = []
+    watch = passes.CallbackInstrument(lambda p, _: before.append(p.get_name()), lambda p, _: after.append(p.get_name()))
+    manager = PassManager.get_strategy()
+    with passes.PassContext([watch]):
+        manager.run_passes(parse(KERNEL))
+    skipped = set(manager.pass_names) - set(before)
+    assert before == after == [name for name in manager.pass_names if name not in skipped]
+    assert len(before) > 12
+
+
+def test_a_program_that_is_wrong_is_told_at_the_pass_that_made_it() -> None:
+    from cubelane.dropin import passes
+    from cubelane.ir.diagnostic import Diagnostic
+    from cubelane.language import parse
+
+    class Spoiled(passes.VerificationInstrument):
+        def after(self, step, program) -> None:
+            next(iter(program.functions.values())).body.block.last_op.detach()
+            super().after(step, program)
+
+    with passes.PassContext([Spoiled()]):
+        with pytest.raises(Diagnostic, match="verification failed at Simplify"):
+            passes.simplify()(parse(KERNEL))
+
+
+def test_every_pass_whose_work_is_done_elsewhere_leaves_the_program() -> None:
+    from cubelane.dropin import passes
+    from cubelane.language import parse
+
+    program = parse(KERNEL)
+    before = program.as_python()
+    documents = (Path(__file__).parents[2] / "docs" / "deviations.md").read_text(encoding="utf-8")
+    for name in passes.HOLDS:
+        held = getattr(passes, name)()
+        assert held(program).as_python() == before
+        assert held.get_name() in documents
+
+
+def test_concise_text_has_no_types_of_variables_and_another_prefix_is_refused() -> None:
+    from cubelane.language import parse
+
+    program = parse(KERNEL)
+    assert "y = pl.tensor.matmul(" in program.as_python(concise=True)
+    assert parse(program.as_python(concise=True)).as_python() == program.as_python()
+    with pytest.raises(ValueError, match="not `ir`"):
+        program.as_python(prefix="ir")

@@ -14,7 +14,7 @@ from cubelane.check.rounding import allowance, notes
 from cubelane.check.validate import blamed, validate
 from cubelane.ir.collector import paused
 from cubelane.ir.diagnostic import Diagnostic
-from cubelane.ir.kernel import TARGET, program_name
+from cubelane.ir.kernel import TARGET, functions_of, program_name
 from cubelane.passes import pipeline
 from cubelane.passes.tile.choose_split_mode import ChooseSplitMode
 from cubelane.targets import TARGETS
@@ -79,6 +79,10 @@ class CompiledKernel:
     def name(self) -> str:
         """The name of the kernel."""
         return program_name(self.source)
+
+    def __repr__(self) -> str:
+        functions = ", ".join(f.sym_name.data for f in functions_of(self.module))
+        return f"<CompiledKernel {self.name} for {self.target}: {functions}>"
 
     def run(self, inputs: Arrays) -> RunResult:
         """Runs the three programs on the simulated core group; arrays by parameter name, outputs included."""

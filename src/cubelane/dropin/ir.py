@@ -12,11 +12,12 @@ from xdsl.ir import Operation
 from cubelane.analysis.equality import structurally_equal
 from cubelane.check.compiled import CompiledKernel, compile_program
 from cubelane.dropin.backend import BackendType, get_backend_type
-from cubelane.dropin.pass_manager import OptimizationStrategy, PassDumpLevel, PassManager, pascal, write_dump
+from cubelane.dropin.pass_manager import OptimizationStrategy, PassDumpLevel, PassManager, write_dump
 from cubelane.emit.pto_program import pto_texts
 from cubelane.ir.kernel import target_name
 from cubelane.language.kernel_module import Program
 from cubelane.language.nodes import python_print
+from cubelane.passes import pipeline
 
 __path__: list[str] = []
 """Lets `import pypto.ir.pass_manager` find its parent."""
@@ -66,7 +67,7 @@ def compile(
     if dumps:
         write_dump(folder / "passes_dump", 0, "frontend", compiled.source)
         for number, stage in enumerate(compiled.stages, start=1):
-            write_dump(folder / "passes_dump", number, f"after_{pascal(stage.name)}", stage.module)
+            write_dump(folder / "passes_dump", number, f"after_{pipeline.BY_NAME[stage.name].title}", stage.module)
     facts = {"name": compiled.name, "target": compiled.target, "kernels": sorted(texts)}
     (folder / "compiled_meta.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return compiled

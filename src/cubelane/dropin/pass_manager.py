@@ -2,11 +2,13 @@
 
 from enum import Enum
 from pathlib import Path
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 
 from cubelane import language
 from cubelane.dropin.backend import BackendType, stamped
+from cubelane.dropin.instruments import PassContext
 from cubelane.passes import pipeline
 
 
@@ -24,9 +26,14 @@ class PassDumpLevel(Enum):
     EXPLICIT = 2
 
 
-def pascal(name: str) -> str:
-    """`outline-incore-scopes` as `OutlineIncoreScopes`."""
-    return "".join(word[:1].upper() + word[1:] for word in name.split("-"))
+class Titled(NamedTuple):
+    """A pass of the manager, as instruments see it."""
+
+    title: str
+
+    def get_name(self) -> str:
+        """The name of the pass."""
+        return self.title
 
 
 class PassManager:
@@ -43,7 +50,7 @@ class PassManager:
     @property
     def pass_names(self) -> list[str]:
         """The names of the passes, in order."""
-        return [pascal(stage.name) for stage in pipeline.PASSES]
+        return [stage.title for stage in pipeline.PASSES]
 
     def get_pass_names(self) -> list[str]:
         """The names of the passes, in order."""
@@ -61,14 +68,22 @@ class PassManager:
         if dumps:
             write_dump(folder, 0, "frontend", module)
         count = 0
+        context = PassContext.current()
+        instruments = context.instruments if context is not None else ()
 
         def after(stage: pipeline.Pass, current: ModuleOp) -> None:
             nonlocal count
             count += 1
             if dumps:
-                write_dump(folder, count, f"after_{pascal(stage.name)}", current)
+                write_dump(folder, count, f"after_{stage.title}", current)
+            for instrument in instruments:
+                instrument.after(Titled(stage.title), current)
 
-        return pipeline.run(module, after=after)
+        def before(stage: pipeline.Pass, current: ModuleOp) -> None:
+            for instrument in instruments:
+                instrument.before(Titled(stage.title), current)
+
+        return pipeline.run(module, after=after, before=before if instruments else None)
 
 
 def write_dump(folder: Path, number: int, name: str, module: ModuleOp) -> None:

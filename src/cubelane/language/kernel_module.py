@@ -10,9 +10,10 @@ from cubelane.ir import kernel
 from cubelane.language.printing.programs import print_program
 
 
-def as_python(module: ModuleOp) -> str:
-    """The text of a program in the language."""
-    return print_program(module)
+def check_prefix(prefix: str) -> None:
+    """ValueError for a prefix that texts are not printed with."""
+    if prefix != "pl":
+        raise ValueError(f"programs are printed with the prefix `pl`, not `{prefix}`: import cubelane.language as pl")
 
 
 class Shown:
@@ -45,9 +46,13 @@ class Program(Shown, ModuleOp):
         return {f.sym_name.data: f for f in kernel.functions_of(self)}
 
     def as_python(self, prefix: str = "pl", concise: bool = False) -> str:
-        """The text of the program in the language."""
-        return as_python(self)
+        """The text of the program in the language. ValueError for another prefix than `pl`."""
+        check_prefix(prefix)
+        return print_program(self, concise=concise)
+
+    def __repr__(self) -> str:
+        return f"<Program {self.program_name}: {', '.join(self.functions)}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """What a notebook shows."""
-        printer.text(as_python(self))
+        printer.text(self.as_python())

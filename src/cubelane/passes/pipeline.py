@@ -46,6 +46,12 @@ class Pass(NamedTuple):
         return self.name
 
     @property
+    def title(self) -> str:
+        """The name in the words of the passes chapter: `outline-incore-scopes` is OutlineIncoreScopes."""
+        words = (word[:1].upper() + word[1:] for word in self.name.split("-"))
+        return _TITLES.get(self.name) or "".join(words)
+
+    @property
     def rewrite(self) -> ModulePass:
         """The xDSL pass, imported on first use."""
         return _loaded(self.module, self.name)
@@ -118,6 +124,13 @@ PASSES: tuple[Pass, ...] = (
 )
 """All passes in the order they run."""
 
+_TITLES = {
+    "convert-tensor-to-tile": "ConvertTensorToTileOps",
+    "flatten-tile-nd-to-2d": "FlattenTileNdTo2D",
+    "inject-gm-pipe-buffer": "InjectGMPipeBuffer",
+}
+"""Titles that the name does not spell."""
+
 BY_NAME: dict[str, Pass] = {stage.name: stage for stage in PASSES}
 """The passes by name."""
 
@@ -140,14 +153,20 @@ def pass_named(name: str) -> Pass:
     return stage
 
 
-def run(program: ModuleOp, until: str | None = None, after: After | None = None) -> ModuleOp:
-    """Runs the passes in order, up to and including `until`; `after` is called behind every pass that ran."""
+def run(
+    program: ModuleOp, until: str | None = None, after: After | None = None, before: After | None = None
+) -> ModuleOp:
+    """Runs the passes in order, up to and including `until`; `before` and `after` are called around each that runs."""
     last = None if until is None else pass_named(until)
     have = {SSA}
     with paused(), keeping() as answers:
         for stage in PASSES:
             if stage.applies_to(program):
-                if not stage.follows or after is not None:  # who is called in between may change the program
+                if before is not None:
+                    before(stage, program)
+                if (
+                    not stage.follows or (before or after) is not None
+                ):  # who is called in between may change the program
                     answers.clear()
                 _run_stage(stage, program, have, after)
             if stage is last:

@@ -27,10 +27,11 @@ DECORATED = ("level", "role", "auto_scope", "external_source")
 
 
 class FunctionText:
-    """Writes one function."""
+    """Writes one function. `concise` leaves types out where the expression gives one."""
 
-    def __init__(self, function: FuncOp, symbols: frozenset[str] = frozenset()):
+    def __init__(self, function: FuncOp, symbols: frozenset[str] = frozenset(), concise: bool = False):
         self.function = function
+        self._concise = concise
         self.namer = Namer(symbols)
         self.scalars = ScalarText(self._name_of)
         self.calls = CallText(self.scalars)
@@ -192,7 +193,9 @@ class FunctionText:
         if not op.results:
             self._line(text)
         elif len(op.results) == 1:
-            self._line(f"{self.namer.name(op.results[0])}: {types[0]} = {text}")
+            stated = not self._concise or (is_one(op, SurfaceOp) and op.STATED)
+            form = f": {types[0]}" if stated else ""
+            self._line(f"{self.namer.name(op.results[0])}{form} = {text}")
         else:
             self._line(f"{', '.join(self.namer.name(r) for r in op.results)} = {text}")
 
@@ -201,7 +204,7 @@ class FunctionText:
             return
         texts = ", ".join(self.scalars.text(v) for v in values)
         names = [self.namer.name(r) for r in results]
-        form = f": {type_text(results[0].type)}" if len(results) == 1 else ""
+        form = f": {type_text(results[0].type)}" if len(results) == 1 and not self._concise else ""
         self._line(f"{', '.join(names)}{form} = pl.yield_({texts})")
 
     def _if(self, op: scf.IfOp) -> None:

@@ -12,8 +12,11 @@ from cubelane.ir.walk import ops_in
 from cubelane.language.printing.functions import INDENT, FunctionText
 
 
-def print_program(module: ModuleOp) -> str:
-    """The text of a program; `parse` gives the program back."""
+def print_program(module: ModuleOp, *, concise: bool = False) -> str:
+    """The text of a program; `parse` gives the program back.
+
+    `concise` is for people: it leaves out the types of variables, and with them what only they state, such as layouts.
+    """
     functions = kernel.functions_of(module)
     name = kernel.program_name(module)
     symbols = sorted({s for function in functions for s in _symbols(function)})
@@ -22,15 +25,15 @@ def print_program(module: ModuleOp) -> str:
         lines += [*(f'{symbol} = pl.dynamic("{symbol}")' for symbol in symbols), ""]
     lines += ["@pl.program", f"class {name}:"]
     for function in _callees_first(functions):
-        lines += [INDENT + line for line in FunctionText(function, frozenset(symbols)).text()]
+        lines += [INDENT + line for line in FunctionText(function, frozenset(symbols), concise).text()]
     if not functions:
         lines.append(f"{INDENT}pass")
     return "\n".join(lines) + "\n"
 
 
-def print_function(function: FuncOp) -> str:
+def print_function(function: FuncOp, *, concise: bool = False) -> str:
     """The text of one function."""
-    return "\n".join(FunctionText(function, frozenset(_symbols(function))).text()) + "\n"
+    return "\n".join(FunctionText(function, frozenset(_symbols(function)), concise).text()) + "\n"
 
 
 def _symbols(function: FuncOp) -> set[str]:

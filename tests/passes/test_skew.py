@@ -82,11 +82,20 @@ def test_every_trip_count_and_depth(trips, slots):
         judged(ATTENTION.format(loop=f"pipeline({trips}, stage=2)", slots=slots), target)
 
 
+@pytest.mark.parametrize("trips", [0, 1, 2, 3, 4, 9])
+@pytest.mark.parametrize("stage", [3, 4])
+def test_every_trip_count_and_stage(trips, stage):
+    """H01 in the skewed form: fewer trips than stages, as many, and many; with the slots for it and with fewer."""
+    for slots, target in ((stage, "a2a3"), (2, "a5")):
+        judged(ATTENTION.format(loop=f"pipeline({trips}, stage={stage})", slots=slots), target)
+
+
+@pytest.mark.parametrize("stage", [2, 3, 4])
 @pytest.mark.parametrize("bounds", ["n", "1, n", "2, n, 3", "0, n, 2"])
-def test_trip_counts_of_the_run(bounds):
-    text = ATTENTION.format(loop=f"pipeline({bounds}, stage=2)", slots=2)
+def test_trip_counts_of_the_run(bounds, stage):
+    text = ATTENTION.format(loop=f"pipeline({bounds}, stage={stage})", slots=stage)
     compiled = compile_program(source(text))
-    plain = compile_program(source(text.replace(f"pl.pipeline({bounds}, stage=2)", f"pl.range({bounds})")))
+    plain = compile_program(source(text.replace(f"pl.pipeline({bounds}, stage={stage})", f"pl.range({bounds})")))
     (skew,) = found(text)
     assert isinstance(skew, Skew) and skew.trips is None
     assert not any(channel.findings for channel in check_protocol(compiled.module))

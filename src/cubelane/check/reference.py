@@ -21,7 +21,7 @@ from cubelane.check.arrays import arguments_of, parameter_names, written_paramet
 from cubelane.check.compare import compare_array
 from cubelane.check.reference_ops import Evaluator, Values, behaviour_of
 from cubelane.check.reference_scalars import is_scalar_op, scalar
-from cubelane.check.reference_values import Cells, Lanes, Memory, Undefined, joined_halves, lane_part, one_for_all
+from cubelane.check.reference_values import Cells, Lanes, Memory, Put, Undefined, joined_halves, lane_part, one_for_all
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.calls import KernelCallOp
 from cubelane.ir.diagnostic import Diagnostic, refuse
@@ -301,12 +301,25 @@ class Reference:
         twice = lanes == (0, 1) and side is Affinity.VECTOR and op.has_trait(MemoryWriteEffect)
         if not differs and not twice:
             return self.evaluator.run(op, operands)
-        results: list[Any] = []
-        for lane in lanes or ():
-            mine = {k: v[lane] if isinstance(v, Lanes) else v for k, v in operands.items()}
-            results.append(self.evaluator.run(op, mine))
+        results, puts = zip(*(self._on_lane(op, operands, lane) for lane in lanes or ()), strict=True)
+        if len(puts) == 2 and any(a.contradicts(b) for a in puts[0] for b in puts[1]):
+            raise refuse(
+                op,
+                "the two lanes write different values to the same elements",
+                "which of them stays is chance: the lanes run at the same time",
+                instead="an offset that tells the lanes apart, or the write on one lane only: if lane == 0",
+                code="lane-race",
+            )
         first = results[0]
         return first if isinstance(first, Memory) else Lanes(*results)
+
+    def _on_lane(self, op: SurfaceOp, operands: Values, lane: int) -> tuple[Any, list[Put]]:
+        """An op on one lane: its result, and what it wrote to memory."""
+        mine = {k: v[lane] if isinstance(v, Lanes) else v for k, v in operands.items()}
+        puts = self.evaluator.puts = []
+        result = self.evaluator.run(op, mine)
+        self.evaluator.puts = None
+        return result, puts
 
     def _boundary(self, op: SurfaceOp, operands: Values) -> Any:
         split = int(python_value(op.properties["split"]) or 0)

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from cubelane.check.arrays import array_dtype
-from cubelane.check.reference_values import Cells, Memory, Undefined
+from cubelane.check.reference_values import Cells, Memory, Put, Undefined
 from cubelane.check.reference_words import WORDS, is_integer
 from cubelane.ir.diagnostic import Diagnostic
 from cubelane.ir.extents import extent_value
@@ -26,6 +26,8 @@ class Evaluator:
     def __init__(self, undefined: Undefined, working: Any = np.float64):
         self.undefined, self.working = undefined, working
         self.in_kernel = False
+        self.puts: list[Put] | None = None
+        """Where writes to memory are noted, if anybody asks."""
         self.compiled: dict[str, Any] = {}
 
     def run(self, op: SurfaceOp, operands: Values) -> Any:
@@ -168,7 +170,7 @@ class Evaluator:
                 return WORDS["paste"](
                     target, np.reshape(part, (1,) * (np.ndim(target) - np.ndim(part)) + part.shape), offsets
                 )
-            target.put(offsets, part, shapes, bool(atomic))
+            self._remember(target.put(offsets, part, shapes, bool(atomic)))
             return target
 
         def read(source: Any, position: Sequence[int]) -> Any:
@@ -177,7 +179,7 @@ class Evaluator:
         def write(target: Any, position: Sequence[int], value: Any) -> Any:
             if not isinstance(target, Memory):
                 return WORDS["with_cell"](target, position, value)
-            target.put(position, np.full((1,) * len(position), value), None, False)
+            self._remember(target.put(position, np.full((1,) * len(position), value), None, False))
             return target
 
         def gather_rows(tile: Any, source: Any, offsets: Any, source_offsets: Any, sizes: Any) -> Any:
@@ -226,6 +228,10 @@ class Evaluator:
         type_ = op.operands[0].type
         assert isinstance(type_, TileType | TensorType)
         return array_dtype(type_.dtype)
+
+    def _remember(self, put: Put | None) -> None:
+        if put is not None and self.puts is not None:
+            self.puts.append(put)
 
     def _widened(self, array: Any) -> Any:
         """Floats in the working type; integers as they are."""

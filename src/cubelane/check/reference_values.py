@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,6 +45,33 @@ class Cells:
         return Memory(self.data)
 
 
+class Put(NamedTuple):
+    """What one write left in a tensor: the tensor's array, the window, its new content."""
+
+    array: Array
+    window: tuple[slice, ...]
+    content: Array
+
+    def contradicts(self, other: "Put") -> bool:
+        """Whether both wrote to one element, and not the same."""
+        if self.array is not other.array:
+            return False
+        shared = [
+            slice(max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(self.window, other.window, strict=True)
+        ]
+        if any(s.start >= s.stop for s in shared):
+            return False
+        mine, theirs = (
+            put.content[
+                tuple(slice(s.start - w.start, s.stop - w.start) for s, w in zip(shared, put.window, strict=True))
+            ]
+            for put in (self, other)
+        )
+        if is_integer(mine.dtype):
+            return not np.array_equal(mine, theirs)
+        return not np.array_equal(mine.astype(np.float64), theirs.astype(np.float64), equal_nan=True)
+
+
 @dataclass(frozen=True)
 class Memory:
     """A tensor that has a place in global memory; writes change it for everyone who knows it."""
@@ -59,10 +86,10 @@ class Memory:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.asarray(self.data, dtype)
 
-    def put(self, offsets: Sequence[int], part: Array, shapes: Sequence[int] | None, add: bool) -> None:
-        """Writes (or adds) a part to the window at `offsets`."""
+    def put(self, offsets: Sequence[int], part: Array, shapes: Sequence[int] | None, add: bool) -> Put | None:
+        """Writes (or adds) a part to the window at `offsets`; what was written, None for nothing or a sum."""
         if part.size == 0:
-            return
+            return None
         extents = tuple(shapes) if shapes and int(np.prod(shapes)) == part.size else part.shape
         extents = (1,) * (self.data.ndim - len(extents)) + tuple(extents)
         extents = extents[len(extents) - self.data.ndim :]
@@ -72,6 +99,7 @@ class Memory:
         index = tuple(slice(o, o + e) for o, e in zip(offsets, extents, strict=True))
         content = np.reshape(part, extents).astype(self.data.dtype)
         self.data[index] = self.data[index] + content if add else content
+        return None if add else Put(self.data, index, content)
 
 
 class Lanes:

@@ -233,6 +233,7 @@ ROOMS = {
     "sim": "The simulators",
     "check": "The checkers",
     "compat": "Running scripts",
+    "dropin": "Scripts that import the other package",
 }
 
 

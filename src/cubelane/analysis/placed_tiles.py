@@ -7,7 +7,7 @@ from xdsl.dialects.func import FuncOp
 from cubelane.analysis.address_plan import AddressPlan, Range, home_space, lowest, overlap
 from cubelane.analysis.affinity import classify
 from cubelane.analysis.tile_buffers import Buffer, TileBuffers
-from cubelane.analysis.tile_lifetimes import is_view, is_window
+from cubelane.analysis.tile_lifetimes import is_view, is_window, same_box, viewed
 from cubelane.ir.affinity import Affinity
 from cubelane.ir.diagnostic import Diagnostic, Location
 from cubelane.ir.kernel import kind_of
@@ -34,7 +34,7 @@ def unplaceable(function: FuncOp) -> Iterator[Diagnostic]:
                 "leave the pl.MemRef out",
                 code=CODE,
             )
-        elif is_view(op) and is_window(op):
+        elif is_view(op) and is_window(op) and not same_box(viewed(op), op.results[0]):
             yield Diagnostic(
                 f"`{name}` is placed at {kind.address:,}, but it is a part of another tile",
                 Location.of(op),

@@ -206,7 +206,7 @@ class Lifetimes:
         source, result = viewed(op), op.results[0]
         self._shown[result] = root = self._shown.get(source, source)
         self._contents[root].views.append(result)
-        if source in self._inside or (is_window(op) and not _same_box(source, result)):
+        if source in self._inside or (is_window(op) and not same_box(source, result)):
             self._inside.add(result)
 
     def _leaf(self, op: Operation) -> None:
@@ -271,7 +271,7 @@ def _is_in(op: Operation, block: Block) -> bool:
     return current is not None
 
 
-def _same_box(source: SSAValue, result: SSAValue) -> bool:
+def same_box(source: SSAValue, result: SSAValue) -> bool:
     return (
         isinstance(source.type, TileType)
         and isinstance(result.type, TileType)
@@ -306,7 +306,7 @@ def _in_one_piece(value: SSAValue) -> bool:
     if not isinstance(owner, Operation) or not is_view(owner):
         return True
     outer = viewed(owner)
-    if is_window(owner) and not _same_box(outer, value):
+    if is_window(owner) and not same_box(outer, value):
         assert isinstance(outer.type, TileType) and isinstance(value.type, TileType)
         return window_is_contiguous(outer.type, matrix_shape(value.type)) and _in_one_piece(outer)
     return _in_one_piece(outer)

@@ -41,8 +41,8 @@ def tile_form(source: ModuleOp, target: str) -> str | None:
 def as_region(text: str) -> str | None:
     """The text of a tile-level kernel that is split by a mode, with its vector part in a region of that mode.
 
-    None where that is not possible: no mode, a region already, cube work behind the first vector work, or a cell that
-    is written, once in a split function and by both lanes beside a region.
+    None where that is not possible: no mode, a region already, no cube work, some behind the first vector work, or a
+    cell that is written, once in a split function and by both lanes beside a region.
     """
     if "split_aiv" in text:
         return None
@@ -75,7 +75,8 @@ def _put_into_region(node: ast.FunctionDef, function: FuncOp, marks: ast.Dict) -
     first = next((n for n, ops in enumerate(leaves) if any(classify(op) in lanes for op in ops)), None)
     if first is None or not isinstance(node.body[-1], ast.Return):
         return False
-    if any(classify(op) is Affinity.CUBE for ops in leaves[first:] for op in ops):
+    cube = [n for n, ops in enumerate(leaves) if any(classify(op) is Affinity.CUBE for op in ops)]
+    if not cube or cube[-1] >= first:  # without cube work a function is not split, whatever its mode
         return False
     if any(_writes_once(op) for ops in leaves for op in ops):
         return False

@@ -55,17 +55,29 @@ def _as_expansion(op: TileOp, trait: Broadcasts, wide: SSAValue, narrow: SSAValu
     return build(kind, op, op.results[0].name_hint, {tile: wide, vector: narrow})
 
 
-def spread(value: SSAValue, box: Shape, anchor: Operation) -> SSAValue:
-    """A narrow tile written out: one row over all rows, then one column over all columns."""
+def spread(value: SSAValue, box: Shape, anchor: Operation, like: SSAValue | None = None) -> SSAValue:
+    """A narrow tile written out: one row over all rows, then one column over all columns.
+
+    The result is valid where `like`, a tile of the whole box, is; without it, everywhere.
+    """
     for direction, between in (("col", (box[0], _shape(value)[1])), ("row", box)):
         if _shape(value) == between:
             continue
-        kind, name, tile = TILE_OPS[f"tile.{direction}_expand"], base_name(value), _tile(value)
-        arguments = {"shape": between, "dtype": tile.dtype, "target_memory": MemorySpace.VEC}
-        room = build(CreateOp, anchor, "tmp_tile", arguments)
+        kind, name = TILE_OPS[f"tile.{direction}_expand"], base_name(value)
+        room = _room(between, _tile(value), anchor, like if between == box else None)
         names = [parameter.name for parameter in kind.PARAMETERS]
         value = build(kind, anchor, f"{name}__tile", dict(zip(names, (room, value), strict=True)))
     return value
+
+
+def _room(shape: Shape, tile: TileType, anchor: Operation, like: SSAValue | None) -> SSAValue:
+    """A tile of the element type of `tile` that only says where a result is valid; its content is not read."""
+    if like is None or _shape(like) != shape:
+        arguments = {"shape": shape, "dtype": tile.dtype, "target_memory": MemorySpace.VEC}
+        return build(CreateOp, anchor, "tmp_tile", arguments)
+    if _tile(like).dtype == tile.dtype:
+        return like
+    return build(TILE_OPS["tile.cast"], anchor, "tmp_tile", {"tile": like, "target_type": tile.dtype, "mode": "round"})
 
 
 def equalize(op: TileOp, trait: Broadcasts) -> None:
@@ -82,7 +94,7 @@ def equalize(op: TileOp, trait: Broadcasts) -> None:
     if value is None:
         arguments = op.bound().values
         for name in trait.operands:
-            arguments[name] = spread(arguments[name], box, op)
+            arguments[name] = spread(arguments[name], box, op, rhs)
         value = build(type(op), op, op.results[0].name_hint, arguments)
     replace(op, value)
 

@@ -39,11 +39,16 @@ class Extents:
             if number == 0 and isinstance(use.operation, DIVISIONS) and use.index == 1:
                 continue
             states = [r for r in use.operation.results if DYNAMIC in valid_of(r)]
-            if states and not self._stays(states):
+            if states and (self._is_stated(use.operation) or not self._stays(states)):
                 continue
             use.operation.operands[use.index] = new
             if states:
                 self._narrow(use.operation)
+
+    @staticmethod
+    def _is_stated(op: Operation) -> bool:
+        """Whether the author writes the type of the result out: no rule could type it anew."""
+        return is_one(op, SurfaceOp) and op.STATED
 
     @staticmethod
     def _stays(values: Sequence[SSAValue]) -> bool:
@@ -65,7 +70,7 @@ class Extents:
         todo = [op]
         while todo:
             current = todo.pop()
-            if not is_one(current, SurfaceOp) or len(current.results) != 1:
+            if not is_one(current, SurfaceOp) or current.STATED or len(current.results) != 1:
                 continue
             result = current.results[0]
             if DYNAMIC not in valid_of(result):

@@ -19,7 +19,7 @@ class Prog:
         with pl.at(level=pl.Level.CORE_GROUP):
             acc = pl.matmul(a, w, out_dtype=pl.FP32)
             for lane in pl.split_aiv(2, mode=pl.SplitMode.UP_DOWN):
-                half = pl.aiv_shard(acc)  # noqa: F841
+                half = pl.aiv_shard(acc)
                 mine = pl.slice(t, [1, 16], [lane, 0])
                 y = pl.assemble(y, mine, [lane, 0])
         return y

@@ -224,7 +224,9 @@ class TileText:
         assert isinstance(type_, TileType)
         if kind is Split.ELEMENTWISE and "{dtype}" not in meaning.value:
             tiles = [o.type.dtype for o in op.operands if isinstance(o.type, TileType)]
-            if not is_native(type_.dtype) or any(t != type_.dtype for t in tiles):
+            # a root or a logarithm of whole numbers is none: NumPy leaves their type
+            leaves = not is_float(type_.dtype) and not value.isidentifier()
+            if leaves or not is_native(type_.dtype) or any(t != type_.dtype for t in tiles):
                 return f"({value}).astype({dtype_text(type_.dtype)}, copy=False)"
         known = [self.shaped(o) for o in op.operands if o in self.text]  # memory that is only lent has no text
         if not op.has_trait(InPlace) and value in known and self.slots.may_be_taken_away(op):

@@ -57,6 +57,16 @@ def accumulated_type(acc: TileType, product: TileType) -> TileType:
     return TileType.make(acc.shape, acc.dtype, ACC, acc.valid)
 
 
+def biased_type(product: TileType, bias: TileType) -> TileType:
+    """A product with a bias row added; refuses a bias that is no row of its width and element type."""
+    if bias.shape != (1, product.shape[1]) or bias.dtype != product.dtype:
+        raise wrong(
+            f"the bias must be [1, {product.shape[1]}] {dtype_name(product.dtype)}, not {in_words(bias)}",
+            code="wrong-shape",
+        )
+    return product
+
+
 def matrix_traits(
     meaning: str, pto: str | None, inputs: dict[str, tuple[MemorySpace, ...]], valid: str = ONE_PRODUCT
 ) -> list[OpTrait]:
@@ -141,13 +151,7 @@ class MatmulBiasOp(TileOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
-        product, bias = product_type(call.tile("lhs"), call.tile("rhs")), call.tile("bias")
-        if bias.shape != (1, product.shape[1]) or bias.dtype != product.dtype:
-            raise wrong(
-                f"the bias must be [1, {product.shape[1]}] {dtype_name(product.dtype)}, not {in_words(bias)}",
-                code="wrong-shape",
-            )
-        return product
+        return biased_type(product_type(call.tile("lhs"), call.tile("rhs")), call.tile("bias"))
 
 
 ROW_BOX = 16
@@ -225,13 +229,7 @@ class GemvBiasOp(TileOp):
 
     @classmethod
     def result_type(cls, call: Bound) -> TileType:
-        product, bias = row_product_type(call.tile("lhs"), call.tile("rhs")), call.tile("bias")
-        if bias.shape != (1, product.shape[1]) or bias.dtype != product.dtype:
-            raise wrong(
-                f"the bias must be [1, {product.shape[1]}] {dtype_name(product.dtype)}, not {in_words(bias)}",
-                code="wrong-shape",
-            )
-        return product
+        return biased_type(row_product_type(call.tile("lhs"), call.tile("rhs")), call.tile("bias"))
 
 
 def matrix_of(tile: TileType) -> TileType:

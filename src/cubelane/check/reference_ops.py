@@ -38,10 +38,19 @@ class Evaluator:
         type_ = op.results[0].type if op.results else None
         valid = self._valid(op, meaning, names, type_, behaviour, operands)
         names["valid"] = valid if "valid" in names else None
+        if self._reduces_nothing(op, operands, behaviour) and isinstance(type_, TileType):
+            return Cells(self.undefined.fill(type_.shape, array_dtype(type_.dtype)), valid or type_.shape)
         result = self._eval(op, meaning.value, names)
         if isinstance(result, Memory) or not isinstance(type_, TileType | TensorType):
             return result
         return self._held(np.asarray(result), type_, valid)
+
+    @staticmethod
+    def _reduces_nothing(op: SurfaceOp, operands: Values, behaviour: Splits) -> bool:
+        """Whether a reduction has no cell to take: its result is undefined, also that of a sum (spec/front.md 2.4)."""
+        lent = [getattr(op, name) for name in behaviour.scratch]
+        taken = [v for k, v in operands.items() if isinstance(v, Cells) and not any(k is s for s in lent)]
+        return behaviour.behaviour is Split.REDUCES and any(0 in tile.valid for tile in taken)
 
     def _eval(self, op: Operation, text: str, names: dict[str, Any]) -> Any:
         """An expression of a `Meaning`; operands and properties are apart from the words it calls."""
@@ -121,6 +130,8 @@ class Evaluator:
             tiles = [v for k, v in operands.items() if isinstance(v, Cells) and not any(k is s for s in lent)]
             fitting = [t for t in tiles if t.data.shape == shape or behaviour.behaviour is Split.REDUCES]
             derived = fitting[0].valid if fitting else derived
+            if behaviour.behaviour is Split.REDUCES and behaviour.axis is not None and len(derived) == len(shape):
+                derived = tuple(1 if axis == behaviour.axis % len(shape) else n for axis, n in enumerate(derived))
         if len(derived) != len(shape):
             derived = shape
         if stated and behaviour.behaviour is Split.LOADS:

@@ -45,3 +45,31 @@ def test_no_rows_have_no_result(op: str):
     assert caught.value.code == "poison"
     findings = run_group(compile_program(program).module, inputs(0)).findings
     assert {f.code for f in findings} == {"poison"}
+
+
+PRODUCT = """
+import cubelane.language as pl
+
+@pl.program
+class Prog:
+    @pl.function
+    def main(self, a: pl.Tensor[[4, 4], pl.FP16], b: pl.Tensor[[4, 4], pl.FP16], n: pl.Scalar[pl.INDEX],
+             y: pl.Out[pl.Tensor[[4, 4], pl.FP32]]) -> pl.Tensor[[4, 4], pl.FP32]:
+        with pl.at(level=pl.Level.CORE_GROUP):
+            some = pl.slice(b, [4, 4], [0, 0], valid_shape=[n, 4])
+            y = pl.assemble(y, pl.matmul(a, some, out_dtype=pl.FP32), [0, 0])
+        return y
+"""
+
+
+def test_a_product_over_nothing_has_no_result():
+    program = language.parse(PRODUCT)
+    i, j = np.indices((4, 4))
+    given = {"a": (i + j).astype(np.float16), "b": (i - j).astype(np.float16), "y": np.full((4, 4), -77, np.float32)}
+    whole = run_reference(program, given | {"n": 4})["y"]
+    assert np.array_equal(whole, (given["a"].astype(np.float32) @ given["b"].astype(np.float32)))
+    with pytest.raises(Diagnostic) as caught:
+        run_reference(program, given | {"n": 0})
+    assert caught.value.code == "poison"
+    findings = run_group(compile_program(program).module, given | {"n": 0}).findings
+    assert {f.code for f in findings} == {"poison"}

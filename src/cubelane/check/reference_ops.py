@@ -38,19 +38,27 @@ class Evaluator:
         type_ = op.results[0].type if op.results else None
         valid = self._valid(op, meaning, names, type_, behaviour, operands)
         names["valid"] = valid if "valid" in names else None
-        if self._reduces_nothing(op, operands, behaviour) and isinstance(type_, TileType):
-            return Cells(self.undefined.fill(type_.shape, array_dtype(type_.dtype)), valid or type_.shape)
+        if self._folds_nothing(op, operands, behaviour) and isinstance(type_, TileType | TensorType):
+            shape: tuple[int, ...] = names["shape"]
+            if DYNAMIC not in shape:
+                return Cells(self.undefined.fill(shape, array_dtype(type_.dtype)), valid or shape)
         result = self._eval(op, meaning.value, names)
         if isinstance(result, Memory) or not isinstance(type_, TileType | TensorType):
             return result
         return self._held(np.asarray(result), type_, valid)
 
     @staticmethod
-    def _reduces_nothing(op: SurfaceOp, operands: Values, behaviour: Splits) -> bool:
-        """Whether a reduction has no cell to take: its result is undefined, also that of a sum (spec/front.md 2.4)."""
+    def _folds_nothing(op: SurfaceOp, operands: Values, behaviour: Splits) -> bool:
+        """Whether a reduction or a product has no cell to take: the result is undefined, also that of a sum.
+
+        Rows or columns that are not there leave no valid cell; nothing to fold leaves cells without a value
+        (spec/front.md 2.4, 2.5).
+        """
+        if behaviour.behaviour not in (Split.REDUCES, Split.CUBE):
+            return False
         lent = [getattr(op, name) for name in behaviour.scratch]
         taken = [v for k, v in operands.items() if isinstance(v, Cells) and not any(k is s for s in lent)]
-        return behaviour.behaviour is Split.REDUCES and any(0 in tile.valid for tile in taken)
+        return any(0 in tile.valid for tile in taken)
 
     def _eval(self, op: Operation, text: str, names: dict[str, Any]) -> Any:
         """An expression of a `Meaning`; operands and properties are apart from the words it calls."""
